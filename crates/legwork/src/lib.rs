@@ -1,0 +1,1 @@
+//! Run a command, know how it ended.

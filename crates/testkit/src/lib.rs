@@ -1,0 +1,1 @@
+//! Small misbehaving programs for tests.

@@ -1,0 +1,288 @@
+//! The environment a command gets: a mode that chooses where it starts from, then edits.
+//!
+//! A tool that is itself run by Bundler, Cargo, npm or inside a virtual environment inherits
+//! variables that were meant for it alone, and hands them to everything it runs. The modes undo
+//! that, each by the rule of the tool-chain that set them. Nothing is cleaned unless asked.
+//!
+//! Everything here but [`login`] is pure: variables in, variables out.
+
+pub(crate) mod bundler;
+pub(crate) mod login;
+mod toolchain;
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::str::FromStr;
+
+pub use login::LoginEnv;
+pub use toolchain::Toolchain;
+
+use crate::error::InvalidInput;
+
+/// Where a command's environment starts from.
+///
+/// ```
+/// use legwork::prelude::*;
+///
+/// let outcome = cmd(["env"]).env_mode(EnvMode::Empty).env("A", "1").propagate_context(false).capture()?;
+/// assert!(outcome.stdout_text().lines().any(|line| line == "A=1"));
+/// assert_eq!("unbundled".parse::<EnvMode>().unwrap(), EnvMode::Unbundled);
+/// # Ok::<(), legwork::CommandError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EnvMode {
+    /// The caller's own, as it is.
+    #[default]
+    Inherit,
+    /// Bundler's changes undone, by Bundler's own rule (`Bundler.unbundled_env`).
+    Unbundled,
+    /// Every variable of a language tool-chain removed: Ruby, Cargo and rustup, Python's virtual
+    /// environments, npm. The system's own tools are seen.
+    Clean,
+    /// The environment before a tool-chain manager changed it: Bundler's backup restored
+    /// (`Bundler.original_env`), the additions of `cargo run`, rustup, npm scripts and virtual
+    /// environments taken away.
+    Original,
+    /// What the user's login shell would export.
+    Login,
+    /// Nothing at all.
+    Empty,
+}
+
+impl EnvMode {
+    const ALL: [(&'static str, EnvMode); 6] = [
+        ("inherit", EnvMode::Inherit),
+        ("unbundled", EnvMode::Unbundled),
+        ("clean", EnvMode::Clean),
+        ("original", EnvMode::Original),
+        ("login", EnvMode::Login),
+        ("empty", EnvMode::Empty),
+    ];
+}
+
+impl FromStr for EnvMode {
+    type Err = InvalidInput;
+
+    fn from_str(text: &str) -> Result<EnvMode, InvalidInput> {
+        let found = EnvMode::ALL.iter().find(|(name, _)| *name == text);
+        found.map(|(_, mode)| *mode).ok_or_else(|| {
+            let names = EnvMode::ALL.map(|(name, _)| name).join(", ");
+            InvalidInput::new(
+                "env_mode",
+                format!("unknown mode {text:?}"),
+                format!("use one of {names}"),
+            )
+        })
+    }
+}
+
+impl fmt::Display for EnvMode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let found = EnvMode::ALL.iter().find(|(_, mode)| mode == self);
+        f.write_str(found.map_or("inherit", |(name, _)| name))
+    }
+}
+
+/// A set of variables. Few enough that a list beats a map.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Vars(Vec<(OsString, OsString)>);
+
+impl Vars {
+    pub(crate) fn of_this_process() -> Vars {
+        Vars(std::env::vars_os().collect())
+    }
+
+    pub(crate) fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
+        let name = name.as_ref();
+        self.0
+            .iter()
+            .find(|(key, _)| key == name)
+            .map(|(_, value)| value.as_os_str())
+    }
+
+    pub(crate) fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
+        let (name, value) = (name.into(), value.into());
+        match self.0.iter_mut().find(|(key, _)| *key == name) {
+            Some((_, old)) => *old = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    pub(crate) fn remove(&mut self, name: impl AsRef<OsStr>) {
+        let name = name.as_ref();
+        self.0.retain(|(key, _)| key != name);
+    }
+
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(&OsStr) -> bool) {
+        self.0.retain(|(key, _)| keep(key));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0
+            .iter()
+            .map(|(key, value)| (key.as_os_str(), value.as_os_str()))
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Vars {
+    fn from_iter<T: IntoIterator<Item = (OsString, OsString)>>(iter: T) -> Vars {
+        let mut vars = Vars::default();
+        for (key, value) in iter {
+            vars.set(key, value);
+        }
+        vars
+    }
+}
+
+/// One change to the environment, in the order in which they were asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Edit {
+    Set(OsString, OsString),
+    Remove(OsString),
+    Without(Toolchain),
+}
+
+/// A mode and edits: a plain value that resolves to variables when a command starts.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Environment {
+    mode: EnvMode,
+    edits: Vec<Edit>,
+}
+
+impl Environment {
+    pub(crate) fn set_mode(&mut self, mode: EnvMode) {
+        self.mode = mode;
+    }
+
+    pub(crate) fn set(&mut self, name: OsString, value: OsString) {
+        self.edits.push(Edit::Set(name, value));
+    }
+
+    pub(crate) fn remove(&mut self, name: OsString) {
+        self.edits.push(Edit::Remove(name));
+    }
+
+    pub(crate) fn without(&mut self, toolchain: Toolchain) {
+        self.edits.push(Edit::Without(toolchain));
+    }
+
+    /// The first name or value that no environment can hold, as a complaint.
+    pub(crate) fn problem(&self) -> Option<InvalidInput> {
+        use std::os::unix::ffi::OsStrExt;
+        let bad = |name: &OsStr| {
+            let bytes = name.as_bytes();
+            bytes.is_empty() || bytes.contains(&b'=') || bytes.contains(&0)
+        };
+        self.edits.iter().find_map(|edit| {
+            let (name, value) = match edit {
+                Edit::Set(name, value) => (name, Some(value)),
+                Edit::Remove(name) => (name, None),
+                Edit::Without(_) => return None,
+            };
+            if bad(name) {
+                let hint = "a name is not empty and holds neither '=' nor NUL";
+                Some(InvalidInput::new(
+                    "env",
+                    format!("bad variable name {name:?}"),
+                    hint,
+                ))
+            } else if value.is_some_and(|value| value.as_bytes().contains(&0)) {
+                let problem = format!("the value of {} holds a NUL byte", name.to_string_lossy());
+                Some(InvalidInput::new(
+                    "env",
+                    problem,
+                    "the kernel ends values at NUL; remove it",
+                ))
+            } else {
+                None
+            }
+        })
+    }
+
+    /// The variables, starting from `own`, those of the calling process.
+    pub(crate) fn resolve(&self, own: Vars) -> Result<Vars, InvalidInput> {
+        let mut vars = match self.mode {
+            EnvMode::Inherit => own,
+            EnvMode::Empty => Vars::default(),
+            EnvMode::Unbundled => bundler::unbundled(own),
+            EnvMode::Original => {
+                let mut vars = bundler::original(own);
+                for toolchain in [Toolchain::Cargo, Toolchain::Python, Toolchain::Node] {
+                    toolchain.remove_from(&mut vars);
+                }
+                vars
+            }
+            EnvMode::Clean => {
+                let mut vars = bundler::unbundled(own);
+                for toolchain in Toolchain::ALL {
+                    toolchain.remove_from(&mut vars);
+                }
+                vars
+            }
+            EnvMode::Login => login::cached()?.vars.clone(),
+        };
+        for edit in &self.edits {
+            match edit {
+                Edit::Set(name, value) => vars.set(name, value),
+                Edit::Remove(name) => vars.remove(name),
+                Edit::Without(toolchain) => toolchain.remove_from(&mut vars),
+            }
+        }
+        Ok(vars)
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn vars(pairs: &[(&str, &str)]) -> Vars {
+    pairs
+        .iter()
+        .map(|(key, value)| ((*key).into(), (*value).into()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn edits_apply_in_order_on_top_of_the_mode() {
+        let mut environment = Environment::default();
+        environment.set("A".into(), "2".into());
+        environment.remove("B".into());
+        environment.set("C".into(), "3".into());
+        environment.remove("C".into());
+        let resolved = environment
+            .resolve(vars(&[("A", "1"), ("B", "1")]))
+            .unwrap();
+        assert_eq!(resolved, vars(&[("A", "2")]));
+        environment.set_mode(EnvMode::Empty);
+        assert_eq!(
+            environment.resolve(vars(&[("X", "1")])).unwrap(),
+            vars(&[("A", "2")])
+        );
+    }
+
+    #[test]
+    fn what_no_environment_can_hold_is_named() {
+        for (name, value) in [("", "x"), ("A=B", "x"), ("A\0", "x"), ("A", "x\0y")] {
+            let mut environment = Environment::default();
+            environment.set(name.into(), value.into());
+            assert_eq!(
+                environment.problem().unwrap().field(),
+                "env",
+                "{name:?}={value:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn modes_have_names() {
+        for (name, mode) in EnvMode::ALL {
+            assert_eq!(name.parse::<EnvMode>().unwrap(), mode);
+            assert_eq!(mode.to_string(), name);
+        }
+        let error = "dirty".parse::<EnvMode>().unwrap_err();
+        assert!(error.to_string().contains("unbundled"), "{error}");
+    }
+}

@@ -1,0 +1,444 @@
+//! The life of a run as a table: what it is doing, what happens, what is to be done.
+//!
+//! ```text
+//! phase      | event                     | next      | to do
+//! -----------+---------------------------+-----------+---------------------------
+//! Running    | leaders gone              | Draining  | (survivors: end → Stopping, look)
+//! Running    | deadline, silence, cancel | Stopping  | ask the tree to end
+//! Running    | kill                      | Killing   | kill the tree
+//! Stopping   | leaders gone, looks due   | Stopping  | look who is left
+//! Stopping   | nobody left, twice        | Draining  |
+//! Stopping   | grace over                | Killing   | kill the tree
+//! Killing    | somebody left             | Killing   | kill the tree, ever less often
+//! Killing    | nobody left, twice        | Draining  |
+//! Killing    | patience over             | Over      | let go
+//! Draining   | pipes closed              | Over      | finish
+//! Draining   | drain over, all read      | Over      | let go
+//! ```
+//!
+//! Time is a number that the caller passes in: how long the run has been going on, with the time
+//! that a person stopped it left out.
+
+use std::time::Duration;
+
+use crate::options::Survivors;
+
+/// How long the answer waits for pipes that somebody still holds when the command has ended.
+const DRAIN: Duration = Duration::from_millis(100);
+
+/// How long killing is tried before the run is given up with what is left listed: a process that
+/// the kernel itself cannot end, or one that forks faster than it is found.
+const GIVE_UP: Duration = Duration::from_secs(10);
+
+/// Between two looks at the tree, at first and at last.
+const FIRST_GAP: Duration = Duration::from_millis(1);
+const LAST_GAP: Duration = Duration::from_millis(100);
+
+/// Looks in a row that must find nobody. One is not enough: a process can fork and end behind
+/// the back of a scan.
+const EMPTY_LOOKS: u8 = 2;
+
+/// Why legwork ends a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reason {
+    Deadline,
+    Idle,
+    Cancelled,
+    /// The caller killed it through its handle: the signal is the cause.
+    Killed,
+    /// It has ended by itself; what it left behind is being ended.
+    Survivors,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Running,
+    Stopping { kill_at: Duration },
+    Killing { give_up_at: Duration },
+    Draining { until: Duration },
+    Over,
+}
+
+/// What happens to a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// Nothing but time.
+    Time,
+    /// Something was printed.
+    Output,
+    /// Every leader has ended.
+    LeadersGone,
+    /// All that the leaders had printed when they ended has been read.
+    Settled,
+    /// Every pipe has reached its end, and all that is to be passed on has been.
+    PipesClosed,
+    /// Somebody looked at the tree: is anyone left?
+    Looked {
+        empty: bool,
+    },
+    Cancel,
+    Kill,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// Ask everyone to end.
+    Ask,
+    /// Kill everyone, then look.
+    Kill,
+    /// Look who is left.
+    Look,
+    /// Give up the pipes, list who lives on, finish.
+    LetGo,
+    Finish,
+}
+
+/// The limits of a run.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) idle: Option<Duration>,
+    pub(crate) grace: Duration,
+    pub(crate) survivors: Survivors,
+}
+
+/// A run's place in the table.
+#[derive(Debug)]
+pub(crate) struct Life {
+    limits: Limits,
+    phase: Phase,
+    reason: Option<Reason>,
+    leaders_gone: bool,
+    pipes_closed: bool,
+    last_output: Duration,
+    next_look: Duration,
+    gap: Duration,
+    empty_looks: u8,
+    /// Whether everyone was asked to end.
+    asked: bool,
+    /// Whether all that the leaders printed has been read.
+    settled: bool,
+}
+
+impl Life {
+    pub(crate) fn new(limits: Limits) -> Life {
+        Life {
+            limits,
+            phase: Phase::Running,
+            reason: None,
+            leaders_gone: false,
+            pipes_closed: false,
+            last_output: Duration::ZERO,
+            next_look: Duration::ZERO,
+            gap: FIRST_GAP,
+            empty_looks: 0,
+            asked: false,
+            settled: false,
+        }
+    }
+
+    /// Why legwork ended it, if it did.
+    pub(crate) fn reason(&self) -> Option<Reason> {
+        self.reason
+    }
+
+    /// When time alone will change something.
+    pub(crate) fn next_time(&self) -> Option<Duration> {
+        match self.phase {
+            Phase::Running => {
+                let idle = self.limits.idle.map(|idle| self.last_output + idle);
+                self.limits.timeout.into_iter().chain(idle).min()
+            }
+            Phase::Stopping { kill_at } if self.leaders_gone => Some(kill_at.min(self.next_look)),
+            Phase::Stopping { kill_at } => Some(kill_at),
+            Phase::Killing { give_up_at } => Some(give_up_at.min(self.next_look)),
+            Phase::Draining { until } => self.settled.then_some(until),
+            Phase::Over => None,
+        }
+    }
+
+    /// What is to be done about `event`, `now`.
+    pub(crate) fn on(&mut self, event: Event, now: Duration) -> Option<Action> {
+        match event {
+            Event::Output => {
+                self.last_output = now;
+                return None;
+            }
+            Event::LeadersGone => self.leaders_gone = true,
+            Event::PipesClosed => self.pipes_closed = true,
+            Event::Settled => self.settled = true,
+            Event::Time | Event::Looked { .. } | Event::Cancel | Event::Kill => {}
+        }
+        match self.phase {
+            Phase::Running => self.while_running(event, now),
+            Phase::Stopping { kill_at } => self.while_stopping(event, now, kill_at),
+            Phase::Killing { give_up_at } => self.while_killing(event, now, give_up_at),
+            Phase::Draining { until } => self.while_draining(now, until),
+            Phase::Over => None,
+        }
+    }
+
+    fn while_running(&mut self, event: Event, now: Duration) -> Option<Action> {
+        let over = |limit: Option<Duration>, since: Duration| {
+            limit.is_some_and(|limit| now >= since + limit)
+        };
+        // A command that has ended by itself has done so, whatever else happens now.
+        if self.leaders_gone {
+            return match self.limits.survivors {
+                Survivors::Keep => self.drain(now),
+                Survivors::End => {
+                    self.stop(Reason::Survivors, now);
+                    Some(Action::Look)
+                }
+            };
+        }
+        let reason = match event {
+            Event::Kill => Reason::Killed,
+            Event::Cancel => Reason::Cancelled,
+            _ if over(self.limits.timeout, Duration::ZERO) => Reason::Deadline,
+            _ if over(self.limits.idle, self.last_output) => Reason::Idle,
+            _ => return None,
+        };
+        if reason == Reason::Killed {
+            self.reason = Some(reason);
+            return self.kill(now);
+        }
+        self.stop(reason, now);
+        Some(Action::Ask)
+    }
+
+    fn while_stopping(&mut self, event: Event, now: Duration, kill_at: Duration) -> Option<Action> {
+        match event {
+            Event::Kill => return self.kill(now),
+            Event::Looked { empty } => {
+                if self.looked(empty, now) {
+                    return self.drain(now);
+                }
+                // The first look at survivors finds out whether there are any to ask.
+                if !empty && !self.asked {
+                    self.asked = true;
+                    return Some(Action::Ask);
+                }
+            }
+            Event::LeadersGone => self.next_look = now,
+            Event::Time | Event::Output | Event::Settled | Event::PipesClosed | Event::Cancel => {}
+        }
+        if now >= kill_at {
+            return self.kill(now);
+        }
+        (self.leaders_gone && now >= self.next_look).then_some(Action::Look)
+    }
+
+    fn while_killing(
+        &mut self,
+        event: Event,
+        now: Duration,
+        give_up_at: Duration,
+    ) -> Option<Action> {
+        if let Event::Looked { empty } = event
+            && self.looked(empty, now)
+        {
+            return self.drain(now);
+        }
+        if now >= give_up_at {
+            self.phase = Phase::Over;
+            return Some(Action::LetGo);
+        }
+        (now >= self.next_look).then_some(Action::Kill)
+    }
+
+    fn while_draining(&mut self, now: Duration, until: Duration) -> Option<Action> {
+        if self.pipes_closed {
+            self.phase = Phase::Over;
+            return Some(Action::Finish);
+        }
+        if now >= until && self.settled {
+            self.phase = Phase::Over;
+            return Some(Action::LetGo);
+        }
+        None
+    }
+
+    fn stop(&mut self, reason: Reason, now: Duration) {
+        self.reason = Some(reason);
+        self.asked = reason != Reason::Survivors;
+        self.phase = Phase::Stopping {
+            kill_at: now + self.limits.grace,
+        };
+        self.next_look = now;
+    }
+
+    fn kill(&mut self, now: Duration) -> Option<Action> {
+        self.phase = Phase::Killing {
+            give_up_at: now + GIVE_UP,
+        };
+        self.gap = FIRST_GAP;
+        self.empty_looks = 0;
+        self.next_look = now;
+        Some(Action::Kill)
+    }
+
+    fn drain(&mut self, now: Duration) -> Option<Action> {
+        let until = now + DRAIN;
+        self.phase = Phase::Draining { until };
+        self.while_draining(now, until)
+    }
+
+    /// Takes note of a look. Whether the tree is known to be empty.
+    fn looked(&mut self, empty: bool, now: Duration) -> bool {
+        if empty && self.leaders_gone {
+            self.empty_looks += 1;
+            self.next_look = now;
+        } else {
+            self.empty_looks = 0;
+            self.next_look = now + self.gap;
+            self.gap = (self.gap * 2).min(LAST_GAP);
+        }
+        self.empty_looks >= EMPTY_LOOKS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn ms(millis: u64) -> Duration {
+        Duration::from_millis(millis)
+    }
+
+    fn life(timeout: Option<u64>, idle: Option<u64>, survivors: Survivors) -> Life {
+        Life::new(Limits {
+            timeout: timeout.map(ms),
+            idle: idle.map(ms),
+            grace: ms(500),
+            survivors,
+        })
+    }
+
+    const EMPTY: Event = Event::Looked { empty: true };
+    const SOMEBODY: Event = Event::Looked { empty: false };
+
+    #[test]
+    fn an_ordinary_end_is_over_when_the_pipes_are_closed() {
+        let mut life = life(None, None, Survivors::Keep);
+        assert_eq!(life.next_time(), None);
+        assert_eq!(life.on(Event::LeadersGone, ms(5)), None);
+        assert_eq!(life.on(Event::PipesClosed, ms(6)), Some(Action::Finish));
+        assert_eq!(life.reason(), None);
+
+        let mut life = self::life(None, None, Survivors::Keep);
+        assert_eq!(
+            life.on(Event::PipesClosed, ms(5)),
+            None,
+            "closed pipes are no end"
+        );
+        assert_eq!(life.on(Event::LeadersGone, ms(6)), Some(Action::Finish));
+    }
+
+    #[test]
+    fn a_held_pipe_is_let_go_after_the_drain() {
+        let mut life = life(None, None, Survivors::Keep);
+        life.on(Event::LeadersGone, ms(5));
+        assert_eq!(
+            life.on(Event::Time, ms(500)),
+            None,
+            "what the leader printed comes first"
+        );
+        let mut life = self::life(None, None, Survivors::Keep);
+        life.on(Event::LeadersGone, ms(5));
+        assert_eq!(life.on(Event::Settled, ms(5)), None);
+        assert_eq!(life.next_time(), Some(ms(5) + DRAIN));
+        assert_eq!(life.on(Event::Time, ms(50)), None);
+        assert_eq!(life.on(Event::Time, ms(105)), Some(Action::LetGo));
+        assert_eq!(life.on(Event::Time, ms(106)), None, "over is over");
+    }
+
+    #[test]
+    fn a_deadline_asks_then_kills_then_wants_two_empty_looks() {
+        let mut life = life(Some(100), None, Survivors::Keep);
+        assert_eq!(life.on(Event::Time, ms(99)), None);
+        assert_eq!(life.on(Event::Time, ms(100)), Some(Action::Ask));
+        assert_eq!(life.reason(), Some(Reason::Deadline));
+        assert_eq!(life.on(Event::Time, ms(599)), None);
+        assert_eq!(life.on(Event::Time, ms(600)), Some(Action::Kill));
+        assert_eq!(life.on(SOMEBODY, ms(600)), None);
+        assert_eq!(life.on(Event::LeadersGone, ms(601)), Some(Action::Kill));
+        assert_eq!(life.on(EMPTY, ms(601)), Some(Action::Kill));
+        assert_eq!(life.on(EMPTY, ms(602)), None);
+        assert_eq!(life.on(Event::PipesClosed, ms(602)), Some(Action::Finish));
+    }
+
+    #[test]
+    fn a_leader_that_obeys_does_not_hide_a_grandchild_that_does_not() {
+        let mut life = life(Some(100), None, Survivors::Keep);
+        assert_eq!(life.on(Event::Time, ms(100)), Some(Action::Ask));
+        assert_eq!(life.on(Event::LeadersGone, ms(110)), Some(Action::Look));
+        assert_eq!(life.on(SOMEBODY, ms(110)), None);
+        assert_eq!(life.on(Event::Time, ms(111)), Some(Action::Look));
+        assert_eq!(life.on(SOMEBODY, ms(111)), None);
+        assert_eq!(life.on(Event::Time, ms(600)), Some(Action::Kill));
+    }
+
+    #[test]
+    fn output_puts_silence_off_and_silence_ends() {
+        let mut life = life(Some(1000), Some(100), Survivors::Keep);
+        assert_eq!(life.on(Event::Output, ms(90)), None);
+        assert_eq!(life.on(Event::Time, ms(100)), None);
+        assert_eq!(life.next_time(), Some(ms(190)));
+        assert_eq!(life.on(Event::Time, ms(190)), Some(Action::Ask));
+        assert_eq!(life.reason(), Some(Reason::Idle));
+    }
+
+    #[test]
+    fn survivors_are_asked_once_and_then_killed() {
+        let mut life = life(None, None, Survivors::End);
+        assert_eq!(life.on(Event::LeadersGone, ms(5)), Some(Action::Look));
+        assert_eq!(life.on(SOMEBODY, ms(5)), Some(Action::Ask));
+        assert_eq!(life.on(Event::Time, ms(6)), Some(Action::Look));
+        assert_eq!(life.on(SOMEBODY, ms(6)), None);
+        assert_eq!(life.on(Event::Time, ms(505)), Some(Action::Kill));
+        assert_eq!(life.reason(), Some(Reason::Survivors));
+        assert_eq!(life.on(EMPTY, ms(505)), Some(Action::Kill));
+        assert_eq!(life.on(EMPTY, ms(506)), None);
+
+        let mut life = self::life(None, None, Survivors::End);
+        assert_eq!(life.on(Event::LeadersGone, ms(5)), Some(Action::Look));
+        assert_eq!(life.on(EMPTY, ms(5)), Some(Action::Look));
+        life.on(Event::PipesClosed, ms(5));
+        assert_eq!(life.on(EMPTY, ms(5)), Some(Action::Finish));
+    }
+
+    #[test]
+    fn what_cannot_be_killed_is_given_up() {
+        let mut life = life(None, None, Survivors::Keep);
+        assert_eq!(life.on(Event::Kill, ms(0)), Some(Action::Kill));
+        let mut now = Duration::ZERO;
+        let mut kills = 0;
+        loop {
+            now = life.next_time().unwrap().max(now);
+            match life.on(Event::Time, now) {
+                Some(Action::Kill) => {
+                    kills += 1;
+                    life.on(SOMEBODY, now);
+                }
+                Some(Action::LetGo) => break,
+                other => assert_eq!(other, None),
+            }
+        }
+        assert!(
+            (10..1000).contains(&kills),
+            "{kills} kills: neither lazy nor frantic"
+        );
+    }
+
+    #[test]
+    fn an_end_that_comes_with_the_deadline_is_an_end() {
+        let mut life = life(Some(100), None, Survivors::Keep);
+        life.on(Event::PipesClosed, ms(100));
+        // The leader's end is told first, then the time is looked at.
+        let mut life = self::life(Some(100), None, Survivors::Keep);
+        assert_eq!(life.on(Event::LeadersGone, ms(100)), None);
+        assert_eq!(life.reason(), None);
+    }
+}

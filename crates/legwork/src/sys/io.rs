@@ -1,0 +1,216 @@
+//! Pipes, waiting and writing, each with the hazard it avoids.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+use rustix::pipe::PipeFlags;
+
+/// A pipe that no other child inherits: read end, write end.
+pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
+}
+
+/// Makes reads and writes on this end return instead of wait. The other end is not touched.
+pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
+    let flags = rustix::fs::fcntl_getfl(fd)?;
+    Ok(rustix::fs::fcntl_setfl(fd, flags | OFlags::NONBLOCK)?)
+}
+
+/// A counter that makes `poll` return; for waking a loop from another thread.
+pub(crate) fn eventfd() -> io::Result<OwnedFd> {
+    Ok(rustix::event::eventfd(
+        0,
+        EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
+    )?)
+}
+
+/// Makes the eventfd readable.
+pub(crate) fn ring(fd: BorrowedFd<'_>) {
+    // It cannot fail but by overflow, and then it is readable already.
+    let _ = rustix::io::write(fd, &1u64.to_ne_bytes());
+}
+
+/// Makes the eventfd unreadable again.
+pub(crate) fn hush(fd: BorrowedFd<'_>) {
+    let _ = rustix::io::read(fd, &mut [0; 8]);
+}
+
+/// Larger than any command may run; keeps the arithmetic of the kernel's clock safe.
+const LONGEST_WAIT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// Waits until one of them is ready or the time is over. A signal handler of the host that
+/// interrupts the wait is no reason to go on: the caller looks again.
+pub(crate) fn poll(fds: &mut [PollFd<'_>], limit: Option<Duration>) -> io::Result<()> {
+    let limit = limit.map(|limit| limit.min(LONGEST_WAIT));
+    let timespec = limit.map(|limit| Timespec {
+        tv_sec: limit.as_secs() as i64,
+        tv_nsec: i64::from(limit.subsec_nanos()),
+    });
+    match rustix::event::poll(fds, timespec.as_ref()) {
+        Ok(_) => Ok(()),
+        Err(Errno::INTR) => {
+            for fd in fds {
+                fd.clear_revents();
+            }
+            Ok(())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What a read came back with.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Got<'a> {
+    Bytes(&'a [u8]),
+    Nothing,
+    End,
+}
+
+/// One read into spare memory. A terminal whose other side is closed reads as its end.
+pub(crate) fn read<'b>(fd: BorrowedFd<'_>, buffer: &'b mut [MaybeUninit<u8>]) -> Got<'b> {
+    match rustix::io::read(fd, buffer) {
+        Ok((bytes, _)) if bytes.is_empty() => Got::End,
+        Ok((bytes, _)) => Got::Bytes(bytes),
+        Err(Errno::AGAIN | Errno::INTR) => Got::Nothing,
+        Err(_) => Got::End,
+    }
+}
+
+/// What a write came back with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Put {
+    Bytes(usize),
+    Full,
+    /// Nobody reads any more.
+    Closed,
+}
+
+/// One write that does not raise SIGPIPE, whatever the host has done with that signal: a library
+/// must neither die of a closed pipe nor change the host's signal handling.
+pub(crate) fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> Put {
+    let result = if sigpipe_is_ignored() {
+        rustix::io::write(fd, bytes)
+    } else {
+        without_sigpipe(|| rustix::io::write(fd, bytes))
+    };
+    match result {
+        Ok(count) => Put::Bytes(count),
+        Err(Errno::AGAIN | Errno::INTR) => Put::Full,
+        Err(_) => Put::Closed,
+    }
+}
+
+fn sigpipe_is_ignored() -> bool {
+    // SAFETY: only asks for the current action, into memory of this frame.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(libc::SIGPIPE, std::ptr::null(), &raw mut action) == 0
+            && action.sa_sigaction == libc::SIG_IGN
+    }
+}
+
+/// Runs `write` with SIGPIPE blocked in this thread, and takes the one it may have raised. SIGPIPE
+/// is sent to the writing thread, so nobody else's is taken.
+fn without_sigpipe<T>(write: impl FnOnce() -> T) -> T {
+    // SAFETY: the sets are memory of this frame; the mask is restored; a SIGPIPE that was pending
+    // before is left pending.
+    unsafe {
+        let mut pipe: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        let mut pending: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&raw mut pipe);
+        libc::sigaddset(&raw mut pipe, libc::SIGPIPE);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const pipe, &raw mut before);
+        libc::sigpending(&raw mut pending);
+        let was_pending = libc::sigismember(&raw const pending, libc::SIGPIPE) == 1;
+        let result = write();
+        if !was_pending {
+            let now = libc::timespec {
+                tv_sec: 0,
+                tv_nsec: 0,
+            };
+            libc::sigtimedwait(&raw const pipe, std::ptr::null_mut(), &raw const now);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        result
+    }
+}
+
+/// What an enlarged pipe holds. A larger one means fewer switches between writer and reader.
+const LARGE_PIPE: usize = 1024 * 1024;
+
+/// Enlarges a pipe that was found full. An ordinary user may hold 64 such pipes; past that the
+/// kernel refuses, and the pipe works as it is.
+pub(crate) fn enlarge(pipe: BorrowedFd<'_>) {
+    let _ = rustix::pipe::fcntl_setpipe_size(pipe, LARGE_PIPE);
+}
+
+/// `/dev/null`, opened once for reading and writing.
+pub(crate) fn null() -> io::Result<BorrowedFd<'static>> {
+    static NULL: OnceLock<File> = OnceLock::new();
+    if NULL.get().is_none() {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/null")?;
+        let _ = NULL.set(file);
+    }
+    let file = NULL.get().ok_or(io::ErrorKind::NotFound)?;
+    // SAFETY: the file is in a static and never closed.
+    Ok(unsafe { BorrowedFd::borrow_raw(file.as_raw_fd()) })
+}
+
+/// One of this process's own 0, 1, 2; `/dev/null` where the host has closed it, since a child
+/// without it would hand the next file it opens to whoever reads or writes there.
+pub(crate) fn inherited(fd: i32) -> io::Result<BorrowedFd<'static>> {
+    // SAFETY: 0 to 2 are never owned by a Rust value; the borrow is checked right here, and used
+    // at once.
+    let own = unsafe { BorrowedFd::borrow_raw(fd) };
+    if rustix::io::fcntl_getfd(own).is_ok() {
+        Ok(own)
+    } else {
+        null()
+    }
+}
+
+/// A copy of a descriptor, closed on exec, out of the way of 0 to 2.
+pub(crate) fn duplicate(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
+}
+
+/// How many bytes wait to be read; none where that cannot be told.
+pub(crate) fn available(fd: BorrowedFd<'_>) -> u64 {
+    rustix::io::ioctl_fionread(fd).unwrap_or(0)
+}
+
+/// Whether a read would not wait: there are bytes, or the end.
+pub(crate) fn is_readable(fd: BorrowedFd<'_>) -> bool {
+    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
+    poll(&mut fds, Some(Duration::ZERO)).is_ok() && !fds[0].revents().is_empty()
+}
+
+/// Takes a descriptor out of an epoll instance, by its number: it may be closed already.
+#[cfg(feature = "tokio")]
+pub(crate) fn forget(epoll: impl std::os::fd::AsFd, fd: i32) {
+    // SAFETY: the number is only compared with what the instance holds; where it was closed, the
+    // kernel says so, and where it was given to another file, that one is not in the instance.
+    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+    let _ = rustix::event::epoll::delete(epoll, fd);
+}
+
+/// Lets the runtime watch a descriptor.
+#[cfg(feature = "tokio")]
+pub(crate) fn watched(
+    fd: OwnedFd,
+    interest: tokio::io::Interest,
+) -> io::Result<tokio::io::unix::AsyncFd<OwnedFd>> {
+    // SAFETY: an `OwnedFd` is open and stays the same descriptor until it is dropped.
+    Ok(unsafe { tokio::io::unix::AsyncFd::register_with_interest(fd, interest) }?)
+}

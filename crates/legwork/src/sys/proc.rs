@@ -1,0 +1,170 @@
+//! What `/proc` tells of other processes. Reading only; whatever vanishes meanwhile is skipped.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::os::unix::ffi::OsStringExt;
+
+/// One process, named so that it cannot be taken for a later one with the same pid.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Seen {
+    pub(crate) pid: i32,
+    /// When it started, in the kernel's ticks since boot.
+    pub(crate) start_ticks: u64,
+}
+
+/// The facts of `/proc/PID/stat` that tell who belongs to whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) pid: i32,
+    pub(crate) state: u8,
+    pub(crate) parent: i32,
+    pub(crate) group: i32,
+    pub(crate) session: i32,
+    pub(crate) start_ticks: u64,
+}
+
+impl Stat {
+    /// Ended, and only waiting to be collected.
+    pub(crate) fn is_zombie(&self) -> bool {
+        matches!(self.state, b'Z' | b'X')
+    }
+
+    pub(crate) fn seen(&self) -> Seen {
+        Seen {
+            pid: self.pid,
+            start_ticks: self.start_ticks,
+        }
+    }
+}
+
+/// The facts of one process; `None` where there is none.
+pub(crate) fn stat(pid: i32) -> Option<Stat> {
+    let mut buffer = [0; 1024];
+    let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
+    let length = file.read(&mut buffer).ok()?;
+    parse_stat(&buffer[..length])
+}
+
+/// The command name stands in parentheses and may hold anything, parentheses included: the
+/// fields are counted from the last one.
+fn parse_stat(line: &[u8]) -> Option<Stat> {
+    let open = line.iter().position(|b| *b == b'(')?;
+    let close = line.iter().rposition(|b| *b == b')')?;
+    let pid = std::str::from_utf8(&line[..open])
+        .ok()?
+        .trim()
+        .parse()
+        .ok()?;
+    let mut fields = std::str::from_utf8(&line[close + 1..])
+        .ok()?
+        .split_ascii_whitespace();
+    let state = *fields.next()?.as_bytes().first()?;
+    let parent = fields.next()?.parse().ok()?;
+    let group = fields.next()?.parse().ok()?;
+    let session = fields.next()?.parse().ok()?;
+    // Fields 7 to 21 are of no interest here.
+    let start_ticks = fields.nth(15)?.parse().ok()?;
+    Some(Stat {
+        pid,
+        state,
+        parent,
+        group,
+        session,
+        start_ticks,
+    })
+}
+
+/// Every process there is now.
+pub(crate) fn all() -> Vec<Stat> {
+    let Ok(entries) = fs::read_dir("/proc") else {
+        return Vec::new();
+    };
+    entries
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(stat)
+        .collect()
+}
+
+/// The children of this process. Read from the kernel's own list where it keeps one, which is
+/// cheaper than looking at everybody.
+pub(crate) fn children_of_this_process() -> Vec<Stat> {
+    let listed = || -> Option<Vec<Stat>> {
+        let mut children = Vec::new();
+        for thread in fs::read_dir("/proc/self/task").ok()? {
+            let list = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
+            children.extend(
+                list.split_ascii_whitespace()
+                    .filter_map(|pid| stat(pid.parse().ok()?)),
+            );
+        }
+        Some(children)
+    };
+    let own = std::process::id() as i32;
+    listed().unwrap_or_else(|| {
+        all()
+            .into_iter()
+            .filter(|stat| stat.parent == own)
+            .collect()
+    })
+}
+
+/// Whether the environment that a process was started with holds `name` with `token` among its
+/// colon-separated values. A process of another user cannot be looked at and reads as no.
+pub(crate) fn has_token(pid: i32, name: &str, token: &str) -> bool {
+    let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else {
+        return false;
+    };
+    environ.split(|b| *b == 0).any(|entry| {
+        entry
+            .strip_prefix(name.as_bytes())
+            .and_then(|rest| rest.strip_prefix(b"="))
+            .is_some_and(|value| value.split(|b| *b == b':').any(|t| t == token.as_bytes()))
+    })
+}
+
+/// The argv of a process; its name in brackets where it has none to show.
+pub(crate) fn command(pid: i32) -> Vec<OsString> {
+    let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    if !line.is_empty() {
+        let line = line.strip_suffix(b"\0").unwrap_or(&line);
+        return line
+            .split(|b| *b == 0)
+            .map(|arg| OsString::from_vec(arg.to_vec()))
+            .collect();
+    }
+    match fs::read_to_string(format!("/proc/{pid}/comm")) {
+        Ok(name) => vec![format!("[{}]", name.trim_end()).into()],
+        Err(_) => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_full_of_parentheses_does_not_shift_the_fields() {
+        let line = b"42 (a) R 7 (b c)) S 1 40 39 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 777 9 10";
+        let stat = parse_stat(line).unwrap();
+        let expected = Stat {
+            pid: 42,
+            state: b'S',
+            parent: 1,
+            group: 40,
+            session: 39,
+            start_ticks: 777,
+        };
+        assert_eq!(stat, expected);
+    }
+
+    #[test]
+    fn this_process_is_there_and_nonsense_is_not() {
+        let me = stat(std::process::id() as i32).unwrap();
+        assert!(!me.is_zombie());
+        assert!(all().iter().any(|other| other.seen() == me.seen()));
+        assert_eq!(stat(-5), None);
+        assert!(parse_stat(b"").is_none() && parse_stat(b"1 (x) S 2").is_none());
+        assert!(!command(me.pid).is_empty());
+    }
+}

@@ -1,0 +1,223 @@
+//! The driver on tokio: waits for the machine's descriptors and clock, then lets it take turns.
+
+use std::future::Future as _;
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::io::Errno;
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+use tokio::time::{Instant, Sleep, sleep_until};
+
+use super::handle::Running;
+use crate::command::{Exec, RunOptions};
+use crate::ending::NotStarted;
+use crate::error::{CommandError, Result};
+use crate::outcome::Outcome;
+use crate::run::blocking::checked;
+use crate::run::handle::{Shared, Writer};
+use crate::run::machine::{Guarded, Machine, Wants};
+use crate::run::{Verb, plan};
+use crate::sys::io as sysio;
+
+/// Turns in a row before other tasks have theirs.
+const TURNS: usize = 8;
+
+pub(super) async fn run(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<Outcome> {
+    let plan = plan::plan(stages, options, verb)?;
+    let command = plan.command();
+    let machine = Guarded::new(Machine::start(plan, None)?.0);
+    let outcome = drive(machine)
+        .await
+        .map_err(|error| refused(command, error))?;
+    checked(outcome, options, verb)
+}
+
+pub(super) fn spawn(stages: &[Exec], options: &RunOptions) -> Result<Running> {
+    let plan = plan::plan(stages, options, Verb::Spawn)?;
+    let command = plan.command();
+    let is_terminal = plan.stages.first().is_some_and(|stage| stage.pty.is_some());
+    let shared = Shared::new().map_err(|error| refused(command.clone(), error))?;
+    let (machine, writer) = Machine::start(plan, Some(Arc::clone(&shared)))?;
+    let pid = machine.pid();
+    let writer = match writer {
+        Some(fd) => {
+            let watched = sysio::watched(fd, Interest::WRITABLE);
+            let fd = watched.map_err(|error| refused(command.clone(), error))?;
+            Some(Writer { fd, is_terminal })
+        }
+        None => None,
+    };
+    let machine = Guarded::new(machine);
+    let on_exit = OnExit(Arc::clone(&shared));
+    tokio::spawn(async move {
+        if let Ok(outcome) = drive(machine).await {
+            on_exit.0.finish(outcome);
+        }
+    });
+    Ok(Running::new(
+        shared,
+        writer,
+        pid,
+        options.check.unwrap_or(false),
+    ))
+}
+
+fn refused(command: Vec<std::ffi::OsString>, error: io::Error) -> CommandError {
+    let reason = format!("cannot watch it on this runtime: {error}");
+    CommandError::not_started(command, None, NotStarted::System { reason }, Some(error))
+}
+
+/// Waits for a machine's end. Where the runtime cannot watch it, dropping the machine ends the
+/// tree.
+async fn drive(mut machine: Guarded) -> io::Result<Outcome> {
+    let mut watch = Watch::new()?;
+    let mut sleep = pin!(sleep_until(Instant::now()));
+    loop {
+        for _ in 0..TURNS {
+            if let Some(outcome) = machine.get().turn(Some(Duration::ZERO)) {
+                return Ok(outcome);
+            }
+            watch.follow(machine.get())?;
+            if !watch.is_ready()? {
+                break;
+            }
+        }
+        if watch.is_ready()? {
+            tokio::task::yield_now().await;
+            continue;
+        }
+        watch
+            .changed(machine.get().patience(), sleep.as_mut())
+            .await?;
+    }
+}
+
+/// One epoll instance with all that a machine waits for; to the runtime it is a single file.
+struct Watch {
+    // Dropped before the epoll instance that it watches.
+    epoll: AsyncFd<OwnedFd>,
+    watched: Vec<(RawFd, Wants)>,
+    /// Something that epoll does not take, because it is always ready: a regular file.
+    always_ready: bool,
+}
+
+impl Watch {
+    fn new() -> io::Result<Watch> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        let epoll = sysio::watched(epoll, Interest::READABLE)?;
+        Ok(Watch {
+            epoll,
+            watched: Vec::new(),
+            always_ready: false,
+        })
+    }
+
+    /// Makes the set that is watched the one that the machine waits for now.
+    fn follow(&mut self, machine: &Machine) -> io::Result<()> {
+        let mut wanted = Vec::with_capacity(8);
+        machine.interest(&mut |fd, wants| wanted.push((fd, wants)));
+        self.always_ready = false;
+        let gone: Vec<RawFd> = self
+            .watched
+            .iter()
+            .filter(|(old, wants)| {
+                !wanted
+                    .iter()
+                    .any(|(fd, w)| fd.as_raw_fd() == *old && w == wants)
+            })
+            .map(|(old, _)| *old)
+            .collect();
+        for fd in gone {
+            self.watched.retain(|(old, _)| *old != fd);
+            // A descriptor that was closed has left by itself.
+            sysio::forget(&self.epoll, fd);
+        }
+        for (fd, wants) in wanted {
+            if self.watched.contains(&(fd.as_raw_fd(), wants)) {
+                continue;
+            }
+            let flags = match wants {
+                Wants::Read => EventFlags::IN,
+                Wants::Write => EventFlags::OUT,
+            };
+            match epoll::add(&self.epoll, fd, EventData::new_u64(0), flags) {
+                Ok(()) => self.watched.push((fd.as_raw_fd(), wants)),
+                Err(Errno::PERM) => self.always_ready = true,
+                // Wanted twice: one watch serves both, since each turn looks at everything.
+                Err(Errno::EXIST) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether something can be done right now.
+    fn is_ready(&self) -> io::Result<bool> {
+        if self.always_ready {
+            return Ok(true);
+        }
+        let mut events = [epoll::Event {
+            flags: EventFlags::empty(),
+            data: EventData::new_u64(0),
+        }];
+        let now = rustix::event::Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        match epoll::wait(&self.epoll, &mut events, Some(&now)) {
+            Ok(count) => Ok(count > 0),
+            Err(Errno::INTR) => Ok(true),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Waits until something can be done or the time is over.
+    async fn changed(
+        &self,
+        patience: Option<Duration>,
+        mut sleep: Pin<&mut Sleep>,
+    ) -> io::Result<()> {
+        if let Some(patience) = patience {
+            sleep.as_mut().reset(Instant::now() + patience);
+        }
+        std::future::poll_fn(|context| {
+            if patience.is_some() && sleep.as_mut().poll(context).is_ready() {
+                return Poll::Ready(Ok(()));
+            }
+            self.poll_ready(context)
+        })
+        .await
+    }
+
+    fn poll_ready(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        loop {
+            let Poll::Ready(ready) = self.epoll.poll_read_ready(context) else {
+                return Poll::Pending;
+            };
+            let mut ready = ready?;
+            // The runtime is told of changes only: what it knows may be over already.
+            if self.is_ready()? {
+                return Poll::Ready(Ok(()));
+            }
+            ready.clear_ready();
+        }
+    }
+}
+
+/// Tells the handle when the driver is gone without an outcome: a line callback panicked, or the
+/// runtime was shut down.
+struct OnExit(Arc<Shared>);
+
+impl Drop for OnExit {
+    fn drop(&mut self) {
+        if !self.0.is_finished() {
+            self.0.abandon();
+        }
+    }
+}

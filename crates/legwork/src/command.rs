@@ -145,7 +145,9 @@ impl RunOptions {
 
 /// A callback for each line of output.
 #[derive(Clone)]
-pub(crate) struct LineCallback(pub(crate) Arc<Mutex<dyn FnMut(&Line) + Send>>);
+pub(crate) struct LineCallback(Arc<Mutex<Callback>>);
+
+type Callback = dyn FnMut(&Line) + Send;
 
 impl fmt::Debug for LineCallback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

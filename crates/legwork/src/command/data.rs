@@ -177,7 +177,7 @@ mod tests {
     use crate::command::What;
     use serde_json::json;
 
-    fn argv_of(value: Value) -> Vec<String> {
+    fn argv_of(value: &Value) -> Vec<String> {
         let command = command(&json!({"command": "x", "argv": value})).unwrap();
         let What::Argv(_) = &command.exec.what else {
             panic!("no argv")
@@ -193,16 +193,16 @@ mod tests {
     #[test]
     fn argv_in_all_its_forms() {
         assert_eq!(
-            argv_of(json!(["-r", 5, true, null, {"a": 1}])),
+            argv_of(&json!(["-r", 5, true, null, {"a": 1}])),
             ["-r", "5", "true", "null", r#"{"a":1}"#]
         );
-        assert_eq!(argv_of(json!(r#"["hello", 1]"#)), ["hello", "1"]);
+        assert_eq!(argv_of(&json!(r#"["hello", 1]"#)), ["hello", "1"]);
         assert_eq!(
-            argv_of(json!("one argument, no splitting")),
+            argv_of(&json!("one argument, no splitting")),
             ["one argument, no splitting"]
         );
-        assert_eq!(argv_of(json!("[not json")), ["[not json"]);
-        assert!(argv_of(json!(null)).is_empty());
+        assert_eq!(argv_of(&json!("[not json")), ["[not json"]);
+        assert!(argv_of(&json!(null)).is_empty());
     }
 
     #[test]

@@ -242,7 +242,7 @@ impl Shared {
                     }
                     self.changed
                         .wait_timeout(state, left)
-                        .unwrap_or_else(|e| e.into_inner())
+                        .unwrap_or_else(std::sync::PoisonError::into_inner)
                         .0
                 }
             };

@@ -29,6 +29,7 @@ use crate::options::{Pipefail, Terminal};
 use crate::outcome::{Outcome, Survivor, Usage};
 use crate::quote;
 use crate::signal::Signal;
+use crate::sys::cgroup::Cgroup;
 use crate::sys::io::{self as sysio, Got};
 use crate::sys::process::{self, Leader};
 use crate::sys::spawn::{self, Group, Refused, Setup, Step};
@@ -591,7 +592,7 @@ impl Machine {
         if let Some(loan) = self.loan.take() {
             loan.take_back();
         }
-        let out_of_memory = self.tree.cgroup().and_then(|cgroup| cgroup.out_of_memory());
+        let out_of_memory = self.tree.cgroup().and_then(Cgroup::out_of_memory);
         let mut pipeline = Vec::with_capacity(self.leaders.len());
         let mut usage: Option<Usage> = None;
         let mut statuses = Vec::with_capacity(self.leaders.len());

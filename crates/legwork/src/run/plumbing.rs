@@ -133,7 +133,6 @@ impl Forward {
             if sysio::poll(&mut fds, None).is_err() {
                 return;
             }
-            drop(fds);
             self.push();
         }
     }

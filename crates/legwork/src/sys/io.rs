@@ -76,7 +76,7 @@ pub(crate) enum Got<'a> {
 /// One read into spare memory. A terminal whose other side is closed reads as its end.
 pub(crate) fn read<'b>(fd: BorrowedFd<'_>, buffer: &'b mut [MaybeUninit<u8>]) -> Got<'b> {
     match rustix::io::read(fd, buffer) {
-        Ok((bytes, _)) if bytes.is_empty() => Got::End,
+        Ok(([], _)) => Got::End,
         Ok((bytes, _)) => Got::Bytes(bytes),
         Err(Errno::AGAIN | Errno::INTR) => Got::Nothing,
         Err(_) => Got::End,

@@ -219,7 +219,8 @@ impl Scope {
     /// assert_eq!(error.invalid_input().unwrap().field(), "workdir");
     /// ```
     pub fn bundle_exec(&self, argv: impl IntoIterator<Item = impl Into<OsString>>) -> Command {
-        let mut command = self.unbundled().command(["bundle", "exec"]).args(argv);
+        let mut command = self.command(["bundle", "exec"]).args(argv);
+        command.exec.env.unbundle();
         command.exec.needs_gemfile = true;
         command
     }

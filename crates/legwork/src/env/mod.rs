@@ -155,6 +155,13 @@ impl Environment {
         self.mode = mode;
     }
 
+    /// Sheds Bundler, where the mode has not done so already.
+    pub(crate) fn unbundle(&mut self) {
+        if self.mode == EnvMode::Inherit {
+            self.mode = EnvMode::Unbundled;
+        }
+    }
+
     pub(crate) fn set(&mut self, name: OsString, value: OsString) {
         self.edits.push(Edit::Set(name, value));
     }

@@ -169,6 +169,15 @@ struct Shared {
     errno: c_int,
 }
 
+const LAST_SIGNAL: c_int = 64;
+
+/// The default action of a signal, as the kernel reads it: zeros, of whichever fields.
+#[repr(C)]
+#[derive(Default)]
+struct KernelSigaction {
+    words: [u64; 8],
+}
+
 const STACK: usize = 64 * 1024;
 
 /// Starts a child as `setup` says. The calling thread sleeps until the program runs or the kernel
@@ -291,11 +300,18 @@ unsafe fn become_program(shared: &Shared) -> Result<std::convert::Infallible, St
     // SAFETY: plain system calls on values of this process or pointers vouched for by the caller.
     unsafe {
         // Signals that the host ignores would stay ignored across exec; the program starts with
-        // the defaults. Handlers are reset here too, while all signals are still blocked.
-        let mut default: libc::sigaction = std::mem::zeroed();
-        default.sa_sigaction = libc::SIG_DFL;
-        for signal in 1..=64 {
-            libc::sigaction(signal, &raw const default, ptr::null_mut());
+        // the defaults. Handlers are reset here too, while all signals are still blocked. The
+        // kernel is asked itself: the C library would refuse the two signals it uses.
+        let default = KernelSigaction::default();
+        for signal in 1..=LAST_SIGNAL {
+            let size = size_of::<u64>();
+            libc::syscall(
+                libc::SYS_rt_sigaction,
+                signal,
+                &raw const default,
+                0usize,
+                size,
+            );
         }
 
         match shared.group {

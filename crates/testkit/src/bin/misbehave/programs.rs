@@ -1,5 +1,10 @@
 //! The programs.
 
+#![expect(
+    clippy::zombie_processes,
+    reason = "leaving children behind is what they are for"
+)]
+
 use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};

@@ -16,11 +16,8 @@ const NEEDED: [(&str, &str); 7] = [
 /// Makes sure that everything needed is there.
 pub(crate) fn missing_packages() -> Result<(), String> {
     let lacks = |program: &str| !shell("command -v \"$1\"").arg(program).succeeds();
-    let packages: Vec<&str> = NEEDED
-        .iter()
-        .filter(|(program, _)| lacks(program))
-        .map(|(_, package)| *package)
-        .collect();
+    let packages: Vec<&str> =
+        NEEDED.iter().filter(|(program, _)| lacks(program)).map(|(_, package)| *package).collect();
     if packages.is_empty() {
         return Ok(());
     }
@@ -39,26 +36,12 @@ pub(crate) fn missing_packages() -> Result<(), String> {
     }
     eprintln!("installing Debian packages: {list}");
     let apt = |args: &[&str]| {
-        let argv = privileged
-            .iter()
-            .chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-        cmd(argv.chain(args).copied())
-            .stdout(Output::Capture)
-            .stderr(Output::Capture)
-            .run()
+        let argv = privileged.iter().chain(&["env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+        cmd(argv.chain(args).copied()).stdout(Output::Capture).stderr(Output::Capture).run()
     };
-    let install = [
-        &["install", "--yes", "--no-install-recommends"],
-        &packages[..],
-    ]
-    .concat();
-    apt(&["update"])
-        .and_then(|_| apt(&install))
-        .map_err(|error| {
-            format!(
-                "{error}\n{}\n{by_hand}",
-                error.stderr_tail().unwrap_or_default()
-            )
-        })?;
+    let install = [&["install", "--yes", "--no-install-recommends"], &packages[..]].concat();
+    apt(&["update"]).and_then(|_| apt(&install)).map_err(|error| {
+        format!("{error}\n{}\n{by_hand}", error.stderr_tail().unwrap_or_default())
+    })?;
     Ok(())
 }

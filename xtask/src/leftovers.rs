@@ -15,9 +15,7 @@ fn left(suite: &str) -> Vec<String> {
     let mark = format!("{MARK}={suite}");
     let carries = |pid: &str| {
         let environ = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        environ
-            .split(|b| *b == 0)
-            .any(|entry| entry == mark.as_bytes())
+        environ.split(|b| *b == 0).any(|entry| entry == mark.as_bytes())
     };
     let own = std::process::id().to_string();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -26,10 +24,7 @@ fn left(suite: &str) -> Vec<String> {
         .filter(|pid| pid.bytes().all(|b| b.is_ascii_digit()) && *pid != own && carries(pid))
         .map(|pid| {
             let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            format!(
-                "{pid} {}",
-                String::from_utf8_lossy(&line).replace('\0', " ")
-            )
+            format!("{pid} {}", String::from_utf8_lossy(&line).replace('\0', " "))
         })
         .collect()
 }
@@ -43,10 +38,7 @@ pub(crate) fn check(suite: &str) -> Result<(), String> {
             return Ok(());
         }
         if Instant::now() > until {
-            return Err(format!(
-                "the tests left processes behind:\n  {}",
-                left.join("\n  ")
-            ));
+            return Err(format!("the tests left processes behind:\n  {}", left.join("\n  ")));
         }
         std::thread::sleep(Duration::from_millis(50));
     }

@@ -55,16 +55,7 @@ fn workspace() -> Result<Scope, String> {
 }
 
 fn bench(suite: &str, options: &[&str]) -> Result<(), String> {
-    let cargo = [
-        "cargo",
-        "run",
-        "--release",
-        "--quiet",
-        "--package",
-        "bench",
-        "--",
-        suite,
-    ];
+    let cargo = ["cargo", "run", "--release", "--quiet", "--package", "bench", "--", suite];
     let bench = workspace()?.command(cargo).args(options.iter().copied());
     bench.run().map(drop).map_err(|error| error.to_string())
 }

@@ -17,14 +17,8 @@ pub(crate) fn run() -> Result<(), String> {
     let all = ["--workspace", "--all-features"];
 
     let mut steps: Vec<Step<'_>> = vec![
-        (
-            "what the tests need",
-            Box::new(crate::install::missing_packages),
-        ),
-        (
-            "format",
-            Box::new(|| sh(&scope, &["cargo", "fmt", "--all", "--check"], &[])),
-        ),
+        ("what the tests need", Box::new(crate::install::missing_packages)),
+        ("format", Box::new(|| sh(&scope, &["cargo", "fmt", "--all", "--check"], &[]))),
         (
             "lints",
             Box::new(|| {
@@ -32,19 +26,10 @@ pub(crate) fn run() -> Result<(), String> {
                 sh(&scope, &["cargo", "clippy"], &[&all[..], &rest].concat())
             }),
         ),
-        (
-            "documentation",
-            Box::new(|| sh(&docs, &["cargo", "doc", "--no-deps", "--quiet"], &all)),
-        ),
+        ("documentation", Box::new(|| sh(&docs, &["cargo", "doc", "--no-deps", "--quiet"], &all))),
         (
             "test programs",
-            Box::new(|| {
-                sh(
-                    &scope,
-                    &["cargo", "build", "--quiet", "--package", "testkit"],
-                    &[],
-                )
-            }),
+            Box::new(|| sh(&scope, &["cargo", "build", "--quiet", "--package", "testkit"], &[])),
         ),
     ];
     // Each test in a process of its own where nextest is there; both ways pass.
@@ -65,11 +50,7 @@ pub(crate) fn run() -> Result<(), String> {
         let start = Instant::now();
         eprintln!("[{}/{count}] {name}", index + 1);
         step().map_err(|problem| format!("{name}: {problem}"))?;
-        eprintln!(
-            "[{}/{count}] {name}: good ({:.1} s)",
-            index + 1,
-            start.elapsed().as_secs_f64()
-        );
+        eprintln!("[{}/{count}] {name}: good ({:.1} s)", index + 1, start.elapsed().as_secs_f64());
     }
     Ok(())
 }

@@ -8,9 +8,7 @@ fn main() -> legwork::Result<()> {
     let scope = Scope::new().in_dir(project);
 
     // Outside a Bundler project this is an error that says where it looked.
-    scope
-        .bundle_exec(["ruby", "-e", "puts Bundler.default_gemfile"])
-        .run()?;
+    scope.bundle_exec(["ruby", "-e", "puts Bundler.default_gemfile"]).run()?;
     // The system's own Ruby, whatever Bundler or version manager is active here.
     scope.clean().sh(["ruby", "-e", "puts Gem.path.first"])?;
     Ok(())

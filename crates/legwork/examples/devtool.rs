@@ -9,10 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Commands run in the project's root, without the traces of the Cargo that runs this tool,
     // and know which task they belong to.
     let context = Context::detect_as("DEVTOOL").enter(&task);
-    let project = Project::find()?
-        .scope()
-        .without(Toolchain::Cargo)
-        .context(context);
+    let project = Project::find()?.scope().without(Toolchain::Cargo).context(context);
 
     match task.as_str() {
         "check" => {

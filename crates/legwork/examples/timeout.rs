@@ -17,10 +17,6 @@ fn main() -> legwork::Result<()> {
         .stdout(Output::Tee);
     let outcome = command.capture()?;
     println!("ended: {}; success: {}", outcome.ending, outcome.success());
-    println!(
-        "contained by: {:?}; still alive: {}",
-        outcome.containment,
-        outcome.survivors.len()
-    );
+    println!("contained by: {:?}; still alive: {}", outcome.containment, outcome.survivors.len());
     Ok(())
 }

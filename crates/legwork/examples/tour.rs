@@ -21,9 +21,7 @@ fn main() -> legwork::Result<()> {
     );
     let stubborn = "(trap '' TERM; exec setsid sleep 300) & exec sleep 300";
     let limit = Duration::from_millis(300);
-    let command = shell(stubborn)
-        .timeout(limit)
-        .kill_grace(Duration::from_millis(200));
+    let command = shell(stubborn).timeout(limit).kill_grace(Duration::from_millis(200));
     let outcome = command.capture()?;
     println!(
         "  {} ({}), survivors: {}",
@@ -35,11 +33,7 @@ fn main() -> legwork::Result<()> {
     println!("a daemon that holds the output does not hold the caller:");
     let start = Instant::now();
     let outcome = shell("sleep 300 & echo started").capture()?;
-    println!(
-        "  {:?} after {:?}, and it lives on:",
-        outcome.stdout_text(),
-        start.elapsed()
-    );
+    println!("  {:?} after {:?}, and it lives on:", outcome.stdout_text(), start.elapsed());
     for survivor in &outcome.survivors {
         println!(
             "  pid {}: {:?}, ended now: {}",
@@ -54,10 +48,7 @@ fn main() -> legwork::Result<()> {
     println!("  {:?}", outcome.stdout_text());
 
     println!("what cannot be started says why:");
-    for command in [
-        cmd(["carog", "build"]),
-        cmd(["ls"]).workdir("/no/such/place"),
-    ] {
+    for command in [cmd(["carog", "build"]), cmd(["ls"]).workdir("/no/such/place")] {
         println!("  {}", command.run().unwrap_err());
     }
     Ok(())

@@ -44,13 +44,8 @@ impl CancelToken {
     /// # Ok::<(), std::io::Error>(())
     /// ```
     pub fn new() -> io::Result<CancelToken> {
-        let shared = Shared {
-            bell: sys::io::eventfd()?,
-            cancelled: AtomicBool::new(false),
-        };
-        Ok(CancelToken {
-            shared: Arc::new(shared),
-        })
+        let shared = Shared { bell: sys::io::eventfd()?, cancelled: AtomicBool::new(false) };
+        Ok(CancelToken { shared: Arc::new(shared) })
     }
 
     /// Ends the runs: polite signal, grace, kill. Returns at once; each run tells when it is over.

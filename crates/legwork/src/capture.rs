@@ -137,10 +137,7 @@ impl Captured {
         let tail_starts = self.gap_at as u64 + self.omitted;
         let in_head = |at: u64| at.min(self.gap_at as u64) as usize;
         let in_tail = |at: u64| (at.clamp(tail_starts, self.total()) - self.omitted) as usize;
-        [
-            &self.bytes[in_head(from)..in_head(to)],
-            &self.bytes[in_tail(from)..in_tail(to)],
-        ]
+        [&self.bytes[in_head(from)..in_head(to)], &self.bytes[in_tail(from)..in_tail(to)]]
     }
 }
 
@@ -157,13 +154,7 @@ pub(crate) struct HeadTail {
 
 impl HeadTail {
     pub(crate) fn new(limit: usize) -> HeadTail {
-        HeadTail {
-            limit,
-            head: limit / 2,
-            buffer: Vec::new(),
-            next: 0,
-            total: 0,
-        }
+        HeadTail { limit, head: limit / 2, buffer: Vec::new(), next: 0, total: 0 }
     }
 
     pub(crate) fn write(&mut self, mut bytes: &[u8]) {
@@ -193,19 +184,11 @@ impl HeadTail {
 
     pub(crate) fn finish(mut self) -> Captured {
         let omitted = self.total - self.buffer.len() as u64;
-        let gap_at = if omitted == 0 {
-            self.buffer.len()
-        } else {
-            self.head
-        };
+        let gap_at = if omitted == 0 { self.buffer.len() } else { self.head };
         if omitted > 0 {
             self.buffer[self.head..].rotate_left(self.next);
         }
-        Captured {
-            bytes: self.buffer,
-            gap_at,
-            omitted,
-        }
+        Captured { bytes: self.buffer, gap_at, omitted }
     }
 }
 
@@ -347,13 +330,7 @@ mod tests {
         }
         let spans = order.finish();
         assert!(spans.len() <= 2 * ORDER_SPANS + 2);
-        let sum = |of| {
-            spans
-                .iter()
-                .filter(|(s, _)| *s == of)
-                .map(|(_, len)| len)
-                .sum::<u64>()
-        };
+        let sum = |of| spans.iter().filter(|(s, _)| *s == of).map(|(_, len)| len).sum::<u64>();
         assert_eq!(sum(Stream::Stdout), 5 * ORDER_SPANS as u64);
         assert_eq!(sum(Stream::Stderr), 10 * ORDER_SPANS as u64);
     }

@@ -62,10 +62,7 @@ pub struct Pipeline {
 #[derive(Debug, Clone)]
 pub(crate) enum What {
     Argv(Vec<OsString>),
-    Shell {
-        line: OsString,
-        shell: Option<OsString>,
-    },
+    Shell { line: OsString, shell: Option<OsString> },
 }
 
 /// The part of a command that concerns its process.
@@ -127,10 +124,7 @@ impl RunOptions {
             ("kill_grace", self.kill_grace.is_some()),
             ("survivors", self.survivors.is_some()),
             ("capture_limit", self.capture_limit.is_some()),
-            (
-                "containment",
-                self.containment.is_some() || self.require_containment.is_some(),
-            ),
+            ("containment", self.containment.is_some() || self.require_containment.is_some()),
             ("check", self.check.is_some()),
             ("on_line", self.on_line.is_some()),
             ("cancel_token", self.cancel.is_some()),
@@ -158,10 +152,7 @@ impl fmt::Debug for LineCallback {
 impl LineCallback {
     pub(crate) fn call(&self, line: &Line) {
         // A callback that panicked has unwound its run; another run may still use it.
-        let mut callback = self
-            .0
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut callback = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         callback(line);
     }
 }
@@ -186,10 +177,7 @@ impl Command {
     /// # Ok::<(), legwork::CommandError>(())
     /// ```
     pub fn shell(line: impl Into<OsString>) -> Command {
-        Command::of(What::Shell {
-            line: line.into(),
-            shell: None,
-        })
+        Command::of(What::Shell { line: line.into(), shell: None })
     }
 
     /// A command as data, as tools receive it: an object with `command` and, optionally, `argv`,
@@ -279,11 +267,7 @@ impl Command {
         if let What::Shell { shell, .. } = &mut self.exec.what {
             *shell = Some(program.into());
         } else {
-            self.complain(
-                "shell",
-                "this command is no shell line",
-                "make it with `shell(line)`",
-            );
+            self.complain("shell", "this command is no shell line", "make it with `shell(line)`");
         }
         self
     }
@@ -313,8 +297,7 @@ impl Command {
         self,
         vars: impl IntoIterator<Item = (impl Into<OsString>, impl Into<OsString>)>,
     ) -> Command {
-        vars.into_iter()
-            .fold(self, |command, (name, value)| command.env(name, value))
+        vars.into_iter().fold(self, |command, (name, value)| command.env(name, value))
     }
 
     /// Takes a variable away.
@@ -521,40 +504,23 @@ impl Command {
     /// ```
     #[must_use]
     pub fn pipe(self, next: Command) -> Pipeline {
-        let options = RunOptions {
-            scope: self.options.scope.clone(),
-            ..RunOptions::default()
-        };
-        Pipeline {
-            stages: vec![self.into_stage()],
-            options,
-        }
-        .pipe(next)
+        let options = RunOptions { scope: self.options.scope.clone(), ..RunOptions::default() };
+        Pipeline { stages: vec![self.into_stage()], options }.pipe(next)
     }
 
     fn into_stage(mut self) -> Exec {
         if let Some(name) = self.options.misplaced() {
-            self.complain(
-                name,
-                "set on one stage of a pipeline",
-                "set it on the pipeline itself",
-            );
+            self.complain(name, "set on one stage of a pipeline", "set it on the pipeline itself");
         }
         if self.exec.pty.is_some() {
-            self.complain(
-                "pty",
-                "a stage of a pipeline has no terminal",
-                "run the command alone",
-            );
+            self.complain("pty", "a stage of a pipeline has no terminal", "run the command alone");
         }
         self.exec
     }
 
     /// Remembers the first thing that cannot be right.
     fn complain(&mut self, field: &str, problem: &str, hint: &str) {
-        self.exec
-            .problem
-            .get_or_insert_with(|| InvalidInput::new(field, problem, hint));
+        self.exec.problem.get_or_insert_with(|| InvalidInput::new(field, problem, hint));
     }
 
     fn stages(&self) -> &[Exec] {
@@ -772,14 +738,11 @@ macro_rules! shared {
             }
 
             /// Whether it receives the [`Context`] in its environment; it does, unless told
-            /// `false`, which leaves not one of those variables.
+            /// `false`, which leaves not one of those variables but what `env` sets itself.
             ///
             /// ```
-            /// let outcome = legwork::shell("echo [$LEGWORK_ENV]")
-            ///     .env("LEGWORK_ENV", "test")
-            ///     .propagate_context(false)
-            ///     .capture()?;
-            /// assert_eq!(outcome.stdout_text(), "[]\n");
+            /// let command = legwork::shell("echo [$LEGWORK_CI]").propagate_context(false);
+            /// assert_eq!(command.capture()?.stdout_text(), "[]\n");
             /// # Ok::<(), legwork::CommandError>(())
             /// ```
             #[must_use]

@@ -5,9 +5,10 @@
 //! or trusting a pid that was read a moment ago (it may be another's by now).
 
 use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::io;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
 
 use crate::options::Containment;
 use crate::signal::Signal;
@@ -58,9 +59,18 @@ struct LiveRun {
     since: u64,
 }
 
-fn live() -> std::sync::MutexGuard<'static, Vec<LiveRun>> {
-    LIVE.lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+fn live() -> MutexGuard<'static, Vec<LiveRun>> {
+    LIVE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Who was found of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// Everyone who certainly belongs to it and lives.
+    pub(crate) members: Vec<Seen>,
+    /// Orphans that belong to this run or to another one that is under way: which cannot be told,
+    /// so they are shown and not touched.
+    pub(crate) unclear: Vec<Seen>,
 }
 
 /// The containment of one run.
@@ -69,32 +79,24 @@ pub(crate) struct Tree {
     id: String,
     level: Containment,
     cgroup: Option<Cgroup>,
-    /// Whether the first leader leads a process group of this run alone.
-    own_group: bool,
-    registered: bool,
+    /// The process groups that belong to this run alone, by the pids of their leaders.
+    groups: Vec<i32>,
+    /// When the first leader started, where that had to be asked.
+    since: Option<u64>,
 }
 
 impl Tree {
     /// The best containment up to `wanted` that can be had, and why it is not more.
     pub(crate) fn prepare(wanted: Containment, id: String) -> (Tree, Option<String>) {
-        let mut tree = Tree {
-            id,
-            level: wanted,
-            cgroup: None,
-            own_group: false,
-            registered: false,
-        };
+        let mut tree = Tree { id, level: wanted, cgroup: None, groups: Vec::new(), since: None };
         let mut note = None;
         if wanted == Containment::Cgroup {
             match Cgroup::create(&tree.id) {
                 Ok(cgroup) => tree.cgroup = Some(cgroup),
                 Err(error) => {
                     note = Some(format!("no cgroup: {error}"));
-                    tree.level = if adopting() {
-                        Containment::Subreaper
-                    } else {
-                        Containment::Marker
-                    };
+                    tree.level =
+                        if adopting() { Containment::Subreaper } else { Containment::Marker };
                 }
             }
         } else if wanted == Containment::Subreaper && !adopting() {
@@ -119,7 +121,7 @@ impl Tree {
 
     /// The value of [`MARKER`] for its processes, given the one that this process has itself;
     /// `None` where the level leaves the variable alone.
-    pub(crate) fn marker(&self, inherited: Option<&std::ffi::OsStr>) -> Option<std::ffi::OsString> {
+    pub(crate) fn marker(&self, inherited: Option<&OsStr>) -> Option<OsString> {
         if self.level == Containment::Group {
             return None;
         }
@@ -131,158 +133,145 @@ impl Tree {
         Some(value)
     }
 
-    /// The first leader has started.
-    pub(crate) fn started(&mut self, leaders: &[Leader], own_group: bool) {
-        self.own_group = own_group;
-        if !adopting() {
-            return;
+    /// Starts a leader. While orphans are adopted, nobody may look at this process's children
+    /// between its birth and its registration: it would be taken for an orphan.
+    pub(crate) fn birth<E>(
+        &mut self,
+        leads_group: bool,
+        spawn: impl FnOnce(Option<&Cgroup>) -> Result<Leader, E>,
+    ) -> Result<Leader, E> {
+        let live = adopting().then(live);
+        let leader = spawn(self.cgroup.as_ref())?;
+        let pid = raw(&leader);
+        if leads_group {
+            self.groups.push(pid);
         }
-        let pids: Vec<i32> = leaders.iter().map(raw).collect();
-        let mut live = live();
-        match live.iter_mut().find(|run| run.id == self.id) {
-            Some(run) => run.leaders = pids,
-            None => {
-                let since = pids.first().and_then(|pid| proc::stat(*pid));
-                let since = since.map_or(0, |stat| stat.start_ticks);
-                live.push(LiveRun {
-                    id: self.id.clone(),
-                    leaders: pids,
-                    since,
-                });
+        if let Some(mut live) = live {
+            match live.iter_mut().find(|run| run.id == self.id) {
+                Some(run) => run.leaders.push(pid),
+                None => {
+                    let since = proc::stat(pid).map_or(0, |stat| stat.start_ticks);
+                    self.since = Some(since);
+                    live.push(LiveRun { id: self.id.clone(), leaders: vec![pid], since });
+                }
             }
         }
-        self.registered = true;
+        Ok(leader)
     }
 
     /// Whether it is worth looking for survivors after an ordinary end: what can be told with a
     /// system call or two. The leaders have been collected.
-    pub(crate) fn may_have_survivors(&self, first: i32) -> bool {
+    pub(crate) fn may_have_survivors(&self) -> bool {
         match (&self.cgroup, self.level) {
-            (Some(cgroup), _) => !cgroup.members().is_empty(),
+            (Some(cgroup), _) => cgroup.members().is_ok_and(|members| !members.is_empty()),
             (None, Containment::Subreaper) if !proc::children_of_this_process().is_empty() => true,
-            (None, _) => self.own_group && process::group_exists(first),
-        }
-    }
-
-    /// Those who live on after the leaders have been collected. The group's number cannot have
-    /// been given to others while it has members.
-    pub(crate) fn survivors(&self, first: i32) -> Vec<Seen> {
-        match &self.cgroup {
-            Some(cgroup) => cgroup.members(),
-            None => self.seek(&[], first),
+            (None, _) => self.groups.iter().any(|group| process::group_exists(*group)),
         }
     }
 
     /// Everyone of the run who lives, leaders included.
-    pub(crate) fn members(&self, leaders: &[Leader]) -> Vec<Seen> {
+    ///
+    /// # Errors
+    /// Where the system did not let us look; then nothing is known.
+    pub(crate) fn seek(&self, leaders: &[Leader]) -> io::Result<Found> {
         if let Some(cgroup) = &self.cgroup {
-            return cgroup.members();
+            return Ok(Found { members: cgroup.members()?, unclear: Vec::new() });
         }
-        let held: Vec<i32> = leaders.iter().filter(|l| l.is_held()).map(raw).collect();
-        self.seek(&held, leaders.first().map_or(0, raw))
-    }
-
-    /// Looks through all processes for those of the run: the held leaders, the first leader's
-    /// group, and whoever the level adds.
-    fn seek(&self, held: &[i32], first: i32) -> Vec<Seen> {
-        let all = proc::all();
-        let own_pid = std::process::id() as i32;
-        let host = all.iter().find(|stat| stat.pid == own_pid).copied();
+        let all = proc::all()?;
+        let held: Vec<i32> = leaders.iter().filter(|leader| leader.is_held()).map(raw).collect();
+        let host = Host::this();
         // Nobody of the run is older than its first leader.
-        let since = all
-            .iter()
-            .filter(|stat| held.contains(&stat.pid))
-            .map(|stat| stat.start_ticks);
-        let since = since.min().unwrap_or(0);
+        let oldest = all.iter().filter(|s| held.contains(&s.pid)).map(|s| s.start_ticks).min();
+        let since = self.since.or(oldest).unwrap_or(0);
 
-        let candidates: Vec<Stat> = all
-            .into_iter()
-            .filter(|s| s.start_ticks >= since && s.pid != own_pid)
-            .collect();
+        let candidates: Vec<Stat> =
+            all.into_iter().filter(|s| s.start_ticks >= since && s.pid != host.pid).collect();
         let mut member: Vec<bool> = candidates
             .iter()
-            .map(|s| held.contains(&s.pid) || (self.own_group && s.group == first))
+            .map(|s| held.contains(&s.pid) || self.groups.contains(&s.group))
             .collect();
-        close(&candidates, &mut member, host.map(|host| host.session));
+        close(&candidates, &mut member, host.session);
+        let mut unclear = Vec::new();
         if self.level >= Containment::Marker {
             for (candidate, member) in candidates.iter().zip(&mut member) {
                 *member |= !candidate.is_zombie()
                     && !*member
                     && proc::has_token(candidate.pid, MARKER, &self.id);
             }
-            if let (Containment::Subreaper, Some(host)) = (self.level, host) {
-                self.claim_orphans(&candidates, &mut member, host);
+            if self.level == Containment::Subreaper {
+                unclear = self.claim_orphans(&candidates, &mut member, host);
             }
-            close(&candidates, &mut member, host.map(|host| host.session));
+            close(&candidates, &mut member, host.session);
         }
-        candidates
-            .iter()
-            .zip(&member)
-            .filter(|(stat, member)| **member && !stat.is_zombie())
-            .map(|(stat, _)| stat.seen())
-            .collect()
+        let lives = candidates.iter().zip(&member).filter(|(s, member)| **member && !s.is_zombie());
+        Ok(Found { members: lives.map(|(stat, _)| stat.seen()).collect(), unclear })
     }
 
-    /// Orphans that came back to this process and can only be this run's.
-    fn claim_orphans(&self, candidates: &[Stat], member: &mut [bool], host: Stat) {
+    /// Orphans that came back to this process and can only be this run's become members; the
+    /// others are told.
+    fn claim_orphans(&self, candidates: &[Stat], member: &mut [bool], host: Host) -> Vec<Seen> {
         let live = live();
+        let mut unclear = Vec::new();
         for (candidate, member) in candidates.iter().zip(member) {
             if *member || candidate.is_zombie() || !is_foster_child(candidate, host, &live) {
                 continue;
             }
-            let other = |run: &&LiveRun| run.id != self.id && run.since <= candidate.start_ticks;
-            *member = !live.iter().any(|run| other(&run));
+            let others = live.iter().filter(|run| run.id != self.id);
+            if others.clone().any(|run| proc::has_token(candidate.pid, MARKER, &run.id)) {
+                continue;
+            }
+            if others.clone().any(|run| run.since <= candidate.start_ticks) {
+                unclear.push(candidate.seen());
+            } else {
+                *member = true;
+            }
         }
+        unclear
     }
 
-    /// Asks everyone to end. A stopped process is continued, so that it can.
-    pub(crate) fn ask(&self, leaders: &[Leader], signal: Signal) {
-        let Some(first) = leaders.first() else {
-            return;
-        };
-        let by_group = self.own_group && first.is_held();
-        if by_group {
-            first.signal_group(signal);
-        } else {
-            for leader in leaders {
+    /// Sends a signal to everyone.
+    ///
+    /// # Errors
+    /// Where only the groups and the leaders could be reached, because the system did not let us
+    /// look for the others.
+    pub(crate) fn signal(&self, leaders: &[Leader], signal: Signal) -> io::Result<()> {
+        let held = || leaders.iter().filter(|leader| leader.is_held());
+        for leader in held() {
+            if self.groups.contains(&raw(leader)) {
+                leader.signal_group(signal);
+            } else {
                 leader.signal(signal);
             }
         }
-        for seen in self.others(leaders) {
-            process::signal_seen(&seen, signal);
+        let groups: Vec<i32> = held().map(raw).filter(|pid| self.groups.contains(pid)).collect();
+        for seen in self.seek(leaders)?.members {
+            let reached = held().any(|leader| raw(leader) == seen.pid)
+                || proc::stat(seen.pid).is_none_or(|stat| groups.contains(&stat.group));
+            if !reached {
+                process::signal_seen(&seen, signal);
+            }
         }
-        if by_group && signal != Signal::KILL {
-            first.signal_group(Signal::CONT);
-        }
+        Ok(())
+    }
+
+    /// Asks everyone to end. A stopped process is continued, so that it can.
+    pub(crate) fn ask(&self, leaders: &[Leader], signal: Signal) -> io::Result<()> {
+        self.signal(leaders, signal)?;
+        self.signal(leaders, Signal::CONT)
     }
 
     /// Kills everyone that can be seen now. To be repeated until nobody is seen.
-    pub(crate) fn kill(&self, leaders: &[Leader]) {
+    pub(crate) fn kill(&self, leaders: &[Leader]) -> io::Result<()> {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
-        self.ask(leaders, Signal::KILL);
-    }
-
-    /// Those whom signalling the group or the leaders does not reach.
-    fn others(&self, leaders: &[Leader]) -> Vec<Seen> {
-        let first = leaders.first().map(raw);
-        let reached = |seen: &Seen| {
-            let by_group = self.own_group
-                && leaders.first().is_some_and(Leader::is_held)
-                && proc::stat(seen.pid).is_none_or(|stat| Some(stat.group) == first);
-            by_group || leaders.iter().any(|leader| raw(leader) == seen.pid)
-        };
-        self.members(leaders)
-            .into_iter()
-            .filter(|seen| !reached(seen))
-            .collect()
+        self.signal(leaders, Signal::KILL)
     }
 }
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if self.registered {
+        if self.since.is_some() {
             live().retain(|run| run.id != self.id);
             collect_orphans();
         }
@@ -297,24 +286,40 @@ fn raw(leader: &Leader) -> i32 {
     leader.pid().as_raw_nonzero().get()
 }
 
+/// This process, as the others are compared with it.
+#[derive(Debug, Clone, Copy)]
+struct Host {
+    pid: i32,
+    group: i32,
+    session: i32,
+}
+
+impl Host {
+    fn this() -> Host {
+        let session = rustix::process::getsid(None);
+        Host {
+            pid: std::process::id() as i32,
+            group: rustix::process::getpgrp().as_raw_nonzero().get(),
+            session: session.map_or(0, |session| session.as_raw_nonzero().get()),
+        }
+    }
+}
+
 /// Collects ended foster children of this process.
 pub(crate) fn collect_orphans() {
     if !adopting() {
         return;
     }
-    let Some(host) = proc::stat(std::process::id() as i32) else {
-        return;
-    };
     let live = live();
     for orphan in proc::children_of_this_process() {
-        if orphan.is_zombie() && is_foster_child(&orphan, host, &live) {
+        if orphan.is_zombie() && is_foster_child(&orphan, Host::this(), &live) {
             process::reap_foster_child(orphan.pid);
         }
     }
 }
 
 /// A child of this process that nobody here started.
-fn is_foster_child(stat: &Stat, host: Stat, live: &[LiveRun]) -> bool {
+fn is_foster_child(stat: &Stat, host: Host, live: &[LiveRun]) -> bool {
     stat.parent == host.pid
         && stat.group != host.group
         && !live.iter().any(|run| run.leaders.contains(&stat.pid))
@@ -322,13 +327,13 @@ fn is_foster_child(stat: &Stat, host: Stat, live: &[LiveRun]) -> bool {
 
 /// Widens a set of members to their descendants and to everyone in a session of theirs. A session
 /// can only be entered by being born in it, so unless it is the host's own, all of it is theirs.
-fn close(all: &[Stat], member: &mut [bool], host_session: Option<i32>) {
+fn close(all: &[Stat], member: &mut [bool], host_session: i32) {
     let mut pids = HashSet::new();
     let mut sessions = HashSet::new();
     loop {
         for (stat, _) in all.iter().zip(member.iter()).filter(|(_, member)| **member) {
             pids.insert(stat.pid);
-            if Some(stat.session) != host_session && stat.session > 0 {
+            if stat.session != host_session && stat.session > 0 {
                 sessions.insert(stat.session);
             }
         }
@@ -350,14 +355,7 @@ mod tests {
     use super::*;
 
     fn stat(pid: i32, parent: i32, group: i32, session: i32) -> Stat {
-        Stat {
-            pid,
-            state: b'S',
-            parent,
-            group,
-            session,
-            start_ticks: 0,
-        }
+        Stat { pid, state: b'S', parent, group, session, start_ticks: 0 }
     }
 
     #[test]
@@ -373,7 +371,7 @@ mod tests {
             stat(30, 1, 30, 30),  // a stranger
         ];
         let mut member = vec![false, false, true, false, false, false, false, false];
-        close(&all, &mut member, Some(10));
+        close(&all, &mut member, 10);
         assert_eq!(member, [false, false, true, true, true, true, true, false]);
     }
 

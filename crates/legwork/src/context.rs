@@ -142,20 +142,13 @@ impl Context {
             prefix: prefix.to_owned(),
             agent: seen("AGENT_MODE", &AGENTS),
             ci: seen("CI", &CI),
-            environment: own("ENV").and_then(text).or_else(|| {
-                ENVIRONMENTS
-                    .iter()
-                    .find_map(|name| vars.get(name).and_then(text))
-            }),
+            environment: own("ENV")
+                .and_then(text)
+                .or_else(|| ENVIRONMENTS.iter().find_map(|name| vars.get(name).and_then(text))),
             verbosity,
             call_tree: own("CALL_TREE")
                 .and_then(text)
-                .map(|tree| {
-                    tree.split(':')
-                        .filter(|t| !t.is_empty())
-                        .map(str::to_owned)
-                        .collect()
-                })
+                .map(|tree| tree.split(':').filter(|t| !t.is_empty()).map(str::to_owned).collect())
                 .unwrap_or_default(),
         }
     }
@@ -311,9 +304,7 @@ impl Context {
 /// A variable that is there and does not say no.
 fn is_on(value: &OsStr) -> bool {
     let off = ["", "0", "false", "no", "off"];
-    value
-        .to_str()
-        .is_none_or(|text| !off.iter().any(|no| text.eq_ignore_ascii_case(no)))
+    value.to_str().is_none_or(|text| !off.iter().any(|no| text.eq_ignore_ascii_case(no)))
 }
 
 #[cfg(test)]
@@ -324,16 +315,10 @@ mod tests {
     #[test]
     fn every_known_variable_is_seen() {
         for name in CI {
-            assert!(
-                Context::detect_from("LEGWORK", &vars(&[(name, "true")])).is_ci(),
-                "{name}"
-            );
+            assert!(Context::detect_from("LEGWORK", &vars(&[(name, "true")])).is_ci(), "{name}");
         }
         for name in AGENTS {
-            assert!(
-                Context::detect_from("LEGWORK", &vars(&[(name, "1")])).is_agent(),
-                "{name}"
-            );
+            assert!(Context::detect_from("LEGWORK", &vars(&[(name, "1")])).is_agent(), "{name}");
         }
         for name in ENVIRONMENTS {
             let context = Context::detect_from("LEGWORK", &vars(&[(name, "test")]));
@@ -363,21 +348,14 @@ mod tests {
     #[test]
     fn ci_that_says_no_is_none() {
         for no in ["", "0", "false", "FALSE", "no"] {
-            assert!(
-                !Context::detect_from("LEGWORK", &vars(&[("CI", no)])).is_ci(),
-                "{no:?}"
-            );
+            assert!(!Context::detect_from("LEGWORK", &vars(&[("CI", no)])).is_ci(), "{no:?}");
         }
     }
 
     #[test]
     fn what_is_handed_down_is_understood_again() {
-        let context = Context::plain()
-            .agent(true)
-            .ci(true)
-            .environment("test")
-            .enter("a")
-            .enter("b");
+        let context =
+            Context::plain().agent(true).ci(true).environment("test").enter("a").enter("b");
         let handed: Vars = context.to_vars().into_iter().collect();
         assert_eq!(Context::detect_from("LEGWORK", &handed), context);
         let mut left = handed;

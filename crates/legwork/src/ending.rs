@@ -242,22 +242,13 @@ impl Ending {
     pub fn of_status(status: WaitStatus) -> Ending {
         let cause = match status {
             WaitStatus::Exited { code } => Cause::Exited { code },
-            WaitStatus::Signaled { signal, .. } => Cause::Signaled {
-                signal,
-                by_request: false,
-            },
+            WaitStatus::Signaled { signal, .. } => Cause::Signaled { signal, by_request: false },
         };
-        Ending {
-            cause,
-            status: Some(status),
-        }
+        Ending { cause, status: Some(status) }
     }
 
     pub(crate) fn not_started(why: NotStarted) -> Ending {
-        Ending {
-            cause: Cause::NotStarted(why),
-            status: None,
-        }
+        Ending { cause: Cause::NotStarted(why), status: None }
     }
 
     /// Why it ended.
@@ -338,10 +329,7 @@ impl fmt::Display for Ending {
                 if *by_request {
                     f.write_str(", as requested")?;
                 }
-                if let Some(WaitStatus::Signaled {
-                    core_dumped: true, ..
-                }) = self.status
-                {
+                if let Some(WaitStatus::Signaled { core_dumped: true, .. }) = self.status {
                     f.write_str(", core dumped")?;
                 }
                 Ok(())
@@ -387,16 +375,10 @@ struct Wire {
 
 impl Serialize for Ending {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut wire = Wire {
-            cause: self.cause.word().to_owned(),
-            ..Wire::default()
-        };
+        let mut wire = Wire { cause: self.cause.word().to_owned(), ..Wire::default() };
         match self.status {
             Some(WaitStatus::Exited { code }) => wire.code = Some(code),
-            Some(WaitStatus::Signaled {
-                signal,
-                core_dumped,
-            }) => {
+            Some(WaitStatus::Signaled { signal, core_dumped }) => {
                 wire.signal = Some(signal.number());
                 wire.signal_name = Some(signal.to_string());
                 wire.core_dumped = core_dumped;
@@ -437,34 +419,28 @@ impl<'de> Deserialize<'de> for Ending {
         let wire = Wire::deserialize(deserializer)?;
         let signal = wire.signal.and_then(Signal::from_number);
         let status = match (wire.code, signal) {
-            (_, Some(signal)) => Some(WaitStatus::Signaled {
-                signal,
-                core_dumped: wire.core_dumped,
-            }),
+            (_, Some(signal)) => {
+                Some(WaitStatus::Signaled { signal, core_dumped: wire.core_dumped })
+            }
             (Some(code), None) => Some(WaitStatus::Exited { code }),
             (None, None) => None,
         };
         // A cause from a newer version is a failure of unknown kind, never a success.
-        let strange = |what: &str| Cause::Unknown {
-            reason: what.to_owned(),
-        };
+        let strange = |what: &str| Cause::Unknown { reason: what.to_owned() };
         let reason = wire.reason.unwrap_or_default();
         let detail = wire.detail.unwrap_or_default();
         let cause = match (wire.cause.as_str(), status) {
             ("exited", Some(WaitStatus::Exited { code })) => Cause::Exited { code },
-            ("signaled", Some(WaitStatus::Signaled { signal, .. })) => Cause::Signaled {
-                signal,
-                by_request: wire.by_request,
-            },
+            ("signaled", Some(WaitStatus::Signaled { signal, .. })) => {
+                Cause::Signaled { signal, by_request: wire.by_request }
+            }
             ("exited" | "signaled", _) => strange("the record names no wait status"),
             ("deadline", _) => Cause::Deadline,
             ("idle", _) => Cause::Idle,
             ("output_limit", _) => Cause::OutputLimit,
             ("out_of_memory", _) => Cause::OutOfMemory,
             ("cancelled", _) => Cause::Cancelled,
-            ("denied", _) => Cause::Denied {
-                rule: wire.rule.unwrap_or_default(),
-            },
+            ("denied", _) => Cause::Denied { rule: wire.rule.unwrap_or_default() },
             ("supervisor_lost", _) => Cause::SupervisorLost,
             ("machine_restarted", _) => Cause::MachineRestarted,
             ("unknown", _) => Cause::Unknown { reason },
@@ -476,9 +452,7 @@ impl<'de> Deserialize<'de> for Ending {
                 "arguments_too_long" => NotStarted::ArgumentsTooLong,
                 "invalid_input" => NotStarted::Invalid { field: detail },
                 "system" => NotStarted::System { reason: detail },
-                other => NotStarted::System {
-                    reason: other.to_owned(),
-                },
+                other => NotStarted::System { reason: other.to_owned() },
             }),
             (other, _) => strange(&format!("cause {other:?} is not known here")),
         };
@@ -492,18 +466,9 @@ mod tests {
 
     fn all() -> Vec<Ending> {
         let exited = WaitStatus::Exited { code: 0 };
-        let killed = WaitStatus::Signaled {
-            signal: Signal::KILL,
-            core_dumped: false,
-        };
-        let dumped = WaitStatus::Signaled {
-            signal: Signal::SEGV,
-            core_dumped: true,
-        };
-        let by_request = Cause::Signaled {
-            signal: Signal::KILL,
-            by_request: true,
-        };
+        let killed = WaitStatus::Signaled { signal: Signal::KILL, core_dumped: false };
+        let dumped = WaitStatus::Signaled { signal: Signal::SEGV, core_dumped: true };
+        let by_request = Cause::Signaled { signal: Signal::KILL, by_request: true };
         let mut all = vec![
             Ending::of_status(exited),
             Ending::of_status(WaitStatus::Exited { code: 255 }),
@@ -519,28 +484,20 @@ mod tests {
             Cause::Denied { rule: "no".into() },
             Cause::SupervisorLost,
             Cause::MachineRestarted,
-            Cause::Unknown {
-                reason: "why".into(),
-            },
+            Cause::Unknown { reason: "why".into() },
         ] {
             all.push(Ending::new(cause.clone(), None));
             all.push(Ending::new(cause.clone(), Some(exited)));
             all.push(Ending::new(cause, Some(killed)));
         }
         for why in [
-            NotStarted::NotFound {
-                near: vec!["git".into()],
-            },
+            NotStarted::NotFound { near: vec!["git".into()] },
             NotStarted::NotExecutable,
             NotStarted::BadInterpreter,
             NotStarted::BadDirectory,
             NotStarted::ArgumentsTooLong,
-            NotStarted::Invalid {
-                field: "env".into(),
-            },
-            NotStarted::System {
-                reason: "no memory".into(),
-            },
+            NotStarted::Invalid { field: "env".into() },
+            NotStarted::System { reason: "no memory".into() },
         ] {
             all.push(Ending::not_started(why));
         }
@@ -551,11 +508,7 @@ mod tests {
     fn every_ending_survives_json() {
         for ending in all() {
             let json = serde_json::to_string(&ending).unwrap();
-            assert_eq!(
-                serde_json::from_str::<Ending>(&json).unwrap(),
-                ending,
-                "{json}"
-            );
+            assert_eq!(serde_json::from_str::<Ending>(&json).unwrap(), ending, "{json}");
         }
     }
 
@@ -563,39 +516,21 @@ mod tests {
     fn only_an_exit_of_zero_is_success_and_only_success_is_zero() {
         for ending in all() {
             assert_eq!(ending.success(), ending.number() == 0, "{ending:?}");
-            assert_eq!(
-                ending.success(),
-                *ending.cause() == Cause::Exited { code: 0 }
-            );
+            assert_eq!(ending.success(), *ending.cause() == Cause::Exited { code: 0 });
         }
     }
 
     #[test]
     fn the_numbers_of_the_table() {
-        let killed = Some(WaitStatus::Signaled {
-            signal: Signal::KILL,
-            core_dumped: false,
-        });
+        let killed = Some(WaitStatus::Signaled { signal: Signal::KILL, core_dumped: false });
         let exited = Some(WaitStatus::Exited { code: 0 });
         assert_eq!(Ending::new(Cause::Deadline, exited).number(), 124);
         assert_eq!(Ending::new(Cause::Idle, killed).number(), 124);
         assert_eq!(Ending::new(Cause::Cancelled, killed).number(), 137);
         assert_eq!(Ending::new(Cause::Cancelled, exited).number(), 143);
         assert_eq!(Ending::new(Cause::OutOfMemory, killed).number(), 137);
-        assert_eq!(
-            Ending::new(
-                Cause::Denied {
-                    rule: String::new()
-                },
-                None
-            )
-            .number(),
-            126
-        );
-        assert_eq!(
-            Ending::not_started(NotStarted::NotFound { near: vec![] }).number(),
-            127
-        );
+        assert_eq!(Ending::new(Cause::Denied { rule: String::new() }, None).number(), 126);
+        assert_eq!(Ending::not_started(NotStarted::NotFound { near: vec![] }).number(), 127);
         assert_eq!(Ending::not_started(NotStarted::NotExecutable).number(), 126);
         assert_eq!(Ending::not_started(NotStarted::BadDirectory).number(), 125);
     }
@@ -606,9 +541,6 @@ mod tests {
         assert!(!ending.success());
         assert_eq!(ending.number(), 125);
         let ending: Ending = serde_json::from_str(r#"{"cause":"exited"}"#).unwrap();
-        assert!(
-            !ending.success(),
-            "an exit without a code is not known to be 0"
-        );
+        assert!(!ending.success(), "an exit without a code is not known to be 0");
     }
 }

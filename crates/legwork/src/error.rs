@@ -46,11 +46,7 @@ impl InvalidInput {
         problem: impl Into<String>,
         hint: impl Into<String>,
     ) -> InvalidInput {
-        InvalidInput {
-            field: field.into(),
-            problem: problem.into(),
-            hint: hint.into(),
-        }
+        InvalidInput { field: field.into(), problem: problem.into(), hint: hint.into() }
     }
 
     /// The field it is about, as the caller knows it.
@@ -140,20 +136,9 @@ impl CommandError {
         workdir: Option<PathBuf>,
         rule: &str,
     ) -> CommandError {
-        let ending = Ending::new(
-            Cause::Denied {
-                rule: rule.to_owned(),
-            },
-            None,
-        );
+        let ending = Ending::new(Cause::Denied { rule: rule.to_owned() }, None);
         CommandError {
-            inner: Box::new(Inner {
-                command,
-                ending,
-                workdir,
-                outcome: None,
-                source: None,
-            }),
+            inner: Box::new(Inner { command, ending, workdir, outcome: None, source: None }),
         }
     }
 
@@ -161,9 +146,7 @@ impl CommandError {
         CommandError {
             inner: Box::new(Inner {
                 command,
-                ending: Ending::not_started(NotStarted::Invalid {
-                    field: input.field.clone(),
-                }),
+                ending: Ending::not_started(NotStarted::Invalid { field: input.field.clone() }),
                 workdir: None,
                 outcome: None,
                 source: Some(Source::Invalid(input)),
@@ -266,13 +249,7 @@ impl CommandError {
 
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Inner {
-            command,
-            ending,
-            workdir,
-            source,
-            ..
-        } = &*self.inner;
+        let Inner { command, ending, workdir, source, .. } = &*self.inner;
         let line = quote::line(command);
         match (ending.cause(), source) {
             (_, Some(Source::Invalid(input))) => write!(f, "command not started ({input})")?,
@@ -288,11 +265,7 @@ impl fmt::Display for CommandError {
             (Cause::Denied { .. }, _) => write!(f, "command denied ({ending})")?,
             _ => write!(f, "command failed ({ending})")?,
         }
-        if line.is_empty() {
-            Ok(())
-        } else {
-            write!(f, ": {line}")
-        }
+        if line.is_empty() { Ok(()) } else { write!(f, ": {line}") }
     }
 }
 

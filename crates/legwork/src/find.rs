@@ -36,9 +36,7 @@ pub(crate) fn program(
     if not_executable {
         return Err(NotStarted::NotExecutable);
     }
-    Err(NotStarted::NotFound {
-        near: near_names(name, path, workdir),
-    })
+    Err(NotStarted::NotFound { near: near_names(name, path, workdir) })
 }
 
 /// Why the kernel said "no such file" of a program: the file itself, or its interpreter.
@@ -48,11 +46,8 @@ pub(crate) fn missing(program: &Path, workdir: Option<&Path>) -> NotStarted {
     }
     let near = match (program.parent(), program.file_name()) {
         (Some(directory), Some(name)) => {
-            let directory = if directory.as_os_str().is_empty() {
-                Path::new(".")
-            } else {
-                directory
-            };
+            let directory =
+                if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
             near_names(name, Some(directory.as_os_str()), workdir)
                 .into_iter()
                 .map(|near| directory.join(near).to_string_lossy().into_owned())
@@ -96,11 +91,7 @@ fn near_names(name: &OsStr, path: Option<&OsStr>, workdir: Option<&Path>) -> Vec
         .filter_map(|directory| fs::read_dir(from_workdir(workdir, directory)).ok())
         .flat_map(|entries| entries.flatten().map(|entry| entry.file_name()))
         .collect();
-    near::nearest(
-        &name.to_string_lossy(),
-        names.iter().filter_map(|name| name.to_str()),
-        3,
-    )
+    near::nearest(&name.to_string_lossy(), names.iter().filter_map(|name| name.to_str()), 3)
 }
 
 #[cfg(test)]
@@ -125,20 +116,12 @@ mod tests {
         place(&b, "tool", 0o644);
         place(&c, "tool", 0o755);
         let path = OsString::from(format!("{}::{}:{}", a.display(), b.display(), c.display()));
-        assert_eq!(
-            program("tool".as_ref(), Some(&path), None),
-            Ok(c.join("tool"))
-        );
+        assert_eq!(program("tool".as_ref(), Some(&path), None), Ok(c.join("tool")));
 
         let only_b = b.clone().into_os_string();
-        assert_eq!(
-            program("tool".as_ref(), Some(&only_b), None),
-            Err(NotStarted::NotExecutable)
-        );
+        assert_eq!(program("tool".as_ref(), Some(&only_b), None), Err(NotStarted::NotExecutable));
 
-        let near = NotStarted::NotFound {
-            near: vec!["tool".into()],
-        };
+        let near = NotStarted::NotFound { near: vec!["tool".into()] };
         assert_eq!(program("tolo".as_ref(), Some(&path), None), Err(near));
     }
 

@@ -49,10 +49,7 @@ pub(crate) struct Splitter {
 
 impl Splitter {
     pub(crate) fn new(stream: Stream) -> Splitter {
-        Splitter {
-            stream,
-            partial: Vec::new(),
-        }
+        Splitter { stream, partial: Vec::new() }
     }
 
     /// Takes bytes, gives the lines that they complete.
@@ -63,11 +60,7 @@ impl Splitter {
             if line.last() == Some(&b'\r') {
                 line.pop();
             }
-            each(Line {
-                stream: self.stream,
-                bytes: line,
-                whole: true,
-            });
+            each(Line { stream: self.stream, bytes: line, whole: true });
             bytes = &bytes[end + 1..];
         }
         self.take(bytes, &mut each);
@@ -78,11 +71,7 @@ impl Splitter {
             let (now, rest) = bytes.split_at(LONGEST - self.partial.len());
             self.partial.extend_from_slice(now);
             let part = std::mem::take(&mut self.partial);
-            each(Line {
-                stream: self.stream,
-                bytes: part,
-                whole: false,
-            });
+            each(Line { stream: self.stream, bytes: part, whole: false });
             bytes = rest;
         }
         self.partial.extend_from_slice(bytes);
@@ -91,11 +80,7 @@ impl Splitter {
     /// What is left when the stream has ended.
     pub(crate) fn finish(&mut self) -> Option<Line> {
         let bytes = std::mem::take(&mut self.partial);
-        (!bytes.is_empty()).then_some(Line {
-            stream: self.stream,
-            bytes,
-            whole: true,
-        })
+        (!bytes.is_empty()).then_some(Line { stream: self.stream, bytes, whole: true })
     }
 }
 
@@ -126,10 +111,7 @@ mod tests {
         let long = vec![b'x'; 2 * LONGEST + 5];
         let lines = split(&[&long, b"\nend\n"]);
         let shape: Vec<(usize, bool)> = lines.iter().map(|(b, whole)| (b.len(), *whole)).collect();
-        assert_eq!(
-            shape,
-            [(LONGEST, false), (LONGEST, false), (5, true), (3, true)]
-        );
+        assert_eq!(shape, [(LONGEST, false), (LONGEST, false), (5, true), (3, true)]);
     }
 
     proptest! {

@@ -17,11 +17,7 @@ pub(crate) fn nearest<'a>(
         .collect();
     found.sort_unstable();
     found.dedup();
-    found
-        .into_iter()
-        .take(most)
-        .map(|(_, name)| name.to_owned())
-        .collect()
+    found.into_iter().take(most).map(|(_, name)| name.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -34,9 +30,6 @@ mod tests {
         assert_eq!(nearest("gti", known, 3), ["git"]);
         assert_eq!(nearest("cagro", known, 3), ["cargo"]);
         assert!(nearest("zzzzzz", known, 3).is_empty());
-        assert!(
-            nearest("git", known, 3).is_empty(),
-            "the word itself is no near miss"
-        );
+        assert!(nearest("git", known, 3).is_empty(), "the word itself is no near miss");
     }
 }

@@ -192,7 +192,7 @@ pub enum Pipefail {
 pub struct Limits {
     /// Bytes of address space (`RLIMIT_AS`); more is refused to the program.
     pub address_space: Option<u64>,
-    /// Seconds of CPU (`RLIMIT_CPU`); then SIGXCPU or SIGKILL.
+    /// Seconds of CPU (`RLIMIT_CPU`); then SIGXCPU, a second later SIGKILL.
     pub cpu_seconds: Option<u64>,
     /// Open files (`RLIMIT_NOFILE`).
     pub open_files: Option<u64>,
@@ -211,10 +211,12 @@ impl Limits {
             (libc::RLIMIT_CORE, self.core),
             (libc::RLIMIT_FSIZE, self.file_size),
         ];
-        pairs
-            .into_iter()
-            .filter_map(|(resource, value)| {
-                value.map(|value| crate::sys::spawn::Rlimit { resource, value })
+        let limits = pairs.into_iter().filter_map(|(resource, value)| value.map(|v| (resource, v)));
+        limits
+            .map(|(resource, soft)| {
+                // A second more than the warning, or the kernel kills without one.
+                let grace = u64::from(resource == libc::RLIMIT_CPU);
+                crate::sys::spawn::Rlimit { resource, soft, hard: soft.saturating_add(grace) }
             })
             .collect()
     }

@@ -60,6 +60,29 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// Of a run whose driver was lost: a line callback panicked, or the runtime was shut down.
+    pub(crate) fn unknown(command: Vec<OsString>, workdir: Option<PathBuf>, pid: u32) -> Outcome {
+        let reason = "its driver is gone (a line callback panicked, or the runtime ended), \
+                      and the tree was ended with it";
+        let ending = Ending::new(Cause::Unknown { reason: reason.to_owned() }, None);
+        Outcome {
+            command,
+            workdir,
+            pipeline: vec![ending.clone()],
+            ending,
+            stdout: None,
+            stderr: None,
+            pid: Some(pid),
+            started_at: SystemTime::now(),
+            duration: Duration::ZERO,
+            usage: None,
+            survivors: Vec::new(),
+            containment: Containment::Group,
+            notes: Vec::new(),
+            order: Vec::new(),
+        }
+    }
+
     /// Whether it exited 0 by itself; of a pipeline, whether the stages did that have to.
     ///
     /// ```
@@ -109,9 +132,7 @@ impl Outcome {
     /// # Ok::<(), legwork::CommandError>(())
     /// ```
     pub fn stdout_text(&self) -> Cow<'_, str> {
-        self.stdout
-            .as_ref()
-            .map_or(Cow::Borrowed(""), Captured::text)
+        self.stdout.as_ref().map_or(Cow::Borrowed(""), Captured::text)
     }
 
     /// Stderr as text; lossy, and empty where it was not captured.
@@ -121,9 +142,7 @@ impl Outcome {
     /// # Ok::<(), legwork::CommandError>(())
     /// ```
     pub fn stderr_text(&self) -> Cow<'_, str> {
-        self.stderr
-            .as_ref()
-            .map_or(Cow::Borrowed(""), Captured::text)
+        self.stderr.as_ref().map_or(Cow::Borrowed(""), Captured::text)
     }
 
     /// Both outputs in order of arrival. Two pipes have no exact mutual order: what was written
@@ -136,10 +155,7 @@ impl Outcome {
     /// # Ok::<(), legwork::CommandError>(())
     /// ```
     pub fn output(&self) -> Vec<u8> {
-        self.pieces()
-            .flat_map(|(_, bytes)| bytes)
-            .copied()
-            .collect()
+        self.pieces().flat_map(|(_, bytes)| bytes).copied().collect()
     }
 
     /// The pieces of [`output`](Outcome::output), each with its stream.
@@ -215,11 +231,7 @@ pub struct Survivor {
 
 impl Survivor {
     pub(crate) fn new(seen: sys::proc::Seen) -> Survivor {
-        Survivor {
-            pid: seen.pid as u32,
-            command: sys::proc::command(seen.pid),
-            seen,
-        }
+        Survivor { pid: seen.pid as u32, command: sys::proc::command(seen.pid), seen }
     }
 
     /// Signals it, if it still is the process that was seen: never another with its pid. Whether
@@ -270,9 +282,7 @@ enum Bytes<'a> {
 fn bytes(raw: &[u8]) -> Bytes<'_> {
     match std::str::from_utf8(raw) {
         Ok(text) => Bytes::Text(text),
-        Err(_) => Bytes::Base64 {
-            b64: base64::engine::general_purpose::STANDARD.encode(raw),
-        },
+        Err(_) => Bytes::Base64 { b64: base64::engine::general_purpose::STANDARD.encode(raw) },
     }
 }
 
@@ -298,11 +308,8 @@ impl Serialize for Captured {
 impl Serialize for Outcome {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let since_epoch = self.started_at.duration_since(SystemTime::UNIX_EPOCH);
-        let workdir = self
-            .workdir
-            .as_ref()
-            .map(|path| bytes(path.as_os_str().as_bytes()));
-        let mut outcome = serializer.serialize_struct("Outcome", 16)?;
+        let workdir = self.workdir.as_ref().map(|path| bytes(path.as_os_str().as_bytes()));
+        let mut outcome = serializer.serialize_struct("Outcome", 17)?;
         outcome.serialize_field("command", &texts(&self.command))?;
         outcome.serialize_field("workdir", &workdir)?;
         outcome.serialize_field("ending", &self.ending)?;
@@ -312,6 +319,8 @@ impl Serialize for Outcome {
         outcome.serialize_field("pipeline", &self.pipeline)?;
         outcome.serialize_field("stdout", &self.stdout)?;
         outcome.serialize_field("stderr", &self.stderr)?;
+        // Which stream came when: with the two above, the interleaved output.
+        outcome.serialize_field("order", &self.order)?;
         outcome.serialize_field("pid", &self.pid)?;
         outcome.serialize_field(
             "started_at_ms",

@@ -73,15 +73,11 @@ impl Project {
             )
         })?;
         let markers: Vec<&str> = markers.into_iter().collect();
-        let root = markers.iter().find_map(|marker| {
-            start
-                .ancestors()
-                .find(|directory| directory.join(marker).exists())
-        });
+        let root = markers
+            .iter()
+            .find_map(|marker| start.ancestors().find(|directory| directory.join(marker).exists()));
         match root {
-            Some(root) => Ok(Project {
-                root: root.to_owned(),
-            }),
+            Some(root) => Ok(Project { root: root.to_owned() }),
             None => Err(InvalidInput::new(
                 "workdir",
                 format!("{} is in no project", quote::path(&start)),
@@ -133,10 +129,7 @@ mod tests {
         let temp = tempfile::tempdir().unwrap();
         let error = Project::find_marked(temp.path(), [".no-such-marker"]).unwrap_err();
         assert_eq!(error.field(), "workdir");
-        assert!(
-            error.to_string().contains(temp.path().to_str().unwrap()),
-            "{error}"
-        );
+        assert!(error.to_string().contains(temp.path().to_str().unwrap()), "{error}");
         assert!(error.to_string().contains(".no-such-marker"), "{error}");
     }
 }

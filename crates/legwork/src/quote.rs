@@ -34,9 +34,7 @@ mod tests {
 
     #[test]
     fn a_line_can_be_pasted() {
-        let argv: Vec<OsString> = ["echo", "$HOME", "it's", "", "a b"]
-            .map(Into::into)
-            .to_vec();
+        let argv: Vec<OsString> = ["echo", "$HOME", "it's", "", "a b"].map(Into::into).to_vec();
         let line = line(&argv);
         let back = shlex::split(&line).unwrap();
         assert_eq!(back, ["echo", "$HOME", "it's", "", "a b"]);

@@ -56,10 +56,7 @@ impl Scope {
             Some(base) => base.join(directory),
             None => directory.as_ref().to_owned(),
         };
-        Scope {
-            workdir: Some(workdir),
-            ..self.clone()
-        }
+        Scope { workdir: Some(workdir), ..self.clone() }
     }
 
     /// The same scope with more variables.
@@ -155,10 +152,7 @@ impl Scope {
     /// ```
     #[must_use]
     pub fn context(&self, context: Context) -> Scope {
-        Scope {
-            context: Some(context),
-            ..self.clone()
-        }
+        Scope { context: Some(context), ..self.clone() }
     }
 
     /// The same scope, with external commands switched on or off. Where they are off nothing is
@@ -172,10 +166,7 @@ impl Scope {
     /// ```
     #[must_use]
     pub fn allow_external(&self, allow: bool) -> Scope {
-        Scope {
-            external_denied: !allow,
-            ..self.clone()
-        }
+        Scope { external_denied: !allow, ..self.clone() }
     }
 
     /// Its directory, where it has one.
@@ -290,10 +281,7 @@ impl Scope {
         }
         Err(InvalidInput::new(
             "workdir",
-            format!(
-                "{} is not the project's root",
-                crate::quote::path(&absolute)
-            ),
+            format!("{} is not the project's root", crate::quote::path(&absolute)),
             format!("go to {}", crate::quote::path(project.root())),
         ))
     }

@@ -67,11 +67,7 @@ impl Signal {
     /// assert_eq!(Signal::from_number(0), None);
     /// ```
     pub const fn from_number(number: i32) -> Option<Signal> {
-        if number >= 1 && number <= LAST {
-            Some(Signal(number))
-        } else {
-            None
-        }
+        if number >= 1 && number <= LAST { Some(Signal(number)) } else { None }
     }
 
     /// Its number, as the kernel counts.
@@ -136,11 +132,7 @@ fn real_time(word: &str) -> Option<Signal> {
     } else {
         (last, word.strip_prefix("RTMAX")?)
     };
-    let offset = if rest.is_empty() {
-        0
-    } else {
-        rest.parse::<i32>().ok()?
-    };
+    let offset = if rest.is_empty() { 0 } else { rest.parse::<i32>().ok()? };
     let number = base.checked_add(offset)?;
     (first..=last).contains(&number).then_some(Signal(number))
 }
@@ -176,24 +168,12 @@ mod tests {
         assert_eq!("terminate".parse::<Signal>().unwrap(), Signal::TERM);
         assert_eq!("kill".parse::<Signal>().unwrap(), Signal::KILL);
         assert_eq!(" SIGint ".parse::<Signal>().unwrap(), Signal::INT);
-        assert_eq!(
-            "RTMAX".parse::<Signal>().unwrap().number(),
-            libc::SIGRTMAX()
-        );
+        assert_eq!("RTMAX".parse::<Signal>().unwrap().number(), libc::SIGRTMAX());
     }
 
     #[test]
     fn an_unknown_word_names_the_field_and_a_near_one() {
-        for text in [
-            "",
-            "0",
-            "65",
-            "-9",
-            "999999999999",
-            "TREM",
-            "RTMIN+99",
-            "SIG",
-        ] {
+        for text in ["", "0", "65", "-9", "999999999999", "TREM", "RTMIN+99", "SIG"] {
             let error = text.parse::<Signal>().unwrap_err();
             assert_eq!(error.field(), "signal", "{text:?}");
         }

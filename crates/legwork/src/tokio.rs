@@ -47,10 +47,7 @@ pub struct Async {
 
 impl Async {
     pub(crate) fn new(stages: &[Exec], options: &RunOptions) -> Async {
-        Async {
-            stages: stages.to_vec(),
-            options: options.clone(),
-        }
+        Async { stages: stages.to_vec(), options: options.clone() }
     }
 
     /// Runs it, its output flowing through; a failure is an error.
@@ -127,9 +124,7 @@ pub struct AsyncScope {
 
 impl AsyncScope {
     pub(crate) fn new(scope: &Scope) -> AsyncScope {
-        AsyncScope {
-            scope: scope.clone(),
-        }
+        AsyncScope { scope: scope.clone() }
     }
 
     /// Runs a command, its output flowing through; a failure is an error.

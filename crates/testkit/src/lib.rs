@@ -13,12 +13,9 @@ pub fn misbehave() -> &'static Path {
     PATH.get_or_init(|| {
         // Test binaries lie in target/PROFILE/deps, programs one directory above.
         let test = std::env::current_exe().expect("a test knows its own path");
-        let profile = test
-            .ancestors()
-            .find(|dir| dir.file_name().is_some_and(|name| name == "deps"));
-        let directory = profile
-            .and_then(Path::parent)
-            .expect("test binaries lie in `deps`");
+        let profile =
+            test.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "deps"));
+        let directory = profile.and_then(Path::parent).expect("test binaries lie in `deps`");
         build(directory);
         directory.join("misbehave")
     })
@@ -32,14 +29,7 @@ fn build(directory: &Path) {
     }
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut build = std::process::Command::new(cargo);
-    build.args([
-        "build",
-        "--quiet",
-        "--package",
-        "testkit",
-        "--bin",
-        "misbehave",
-    ]);
+    build.args(["build", "--quiet", "--package", "testkit", "--bin", "misbehave"]);
     if directory.file_name().is_some_and(|name| name == "release") {
         build.arg("--release");
     }
@@ -90,9 +80,7 @@ pub fn is_alive(pid: u32) -> bool {
 
 /// The pid that a program writes to a file, once it is there.
 pub fn pid_in(file: &Path) -> u32 {
-    wait_for("a pid file", || {
-        std::fs::read_to_string(file).ok()?.trim().parse().ok()
-    })
+    wait_for("a pid file", || std::fs::read_to_string(file).ok()?.trim().parse().ok())
 }
 
 /// Kills a process when a test is done with it, however it ends.
@@ -125,17 +113,11 @@ impl Holdings {
         let own = std::process::id().to_string();
         let is_child = |pid: &str| {
             let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-            let parent = stat
-                .rsplit(") ")
-                .next()
-                .and_then(|rest| rest.split(' ').nth(1));
+            let parent = stat.rsplit(") ").next().and_then(|rest| rest.split(' ').nth(1));
             parent == Some(own.as_str())
         };
         let children = std::fs::read_dir("/proc").map_or(0, |entries| {
-            entries
-                .flatten()
-                .filter(|e| e.file_name().to_str().is_some_and(is_child))
-                .count()
+            entries.flatten().filter(|e| e.file_name().to_str().is_some_and(is_child)).count()
         });
         Holdings {
             // Without the one that reads the directory.

@@ -9,24 +9,11 @@ use crate::env::EnvMode;
 use crate::error::InvalidInput;
 use crate::near;
 
-const FIELDS: [&str; 7] = [
-    "command",
-    "argv",
-    "env",
-    "cwd",
-    "workdir",
-    "timeout",
-    "clear_env",
-];
+const FIELDS: [&str; 7] = ["command", "argv", "env", "cwd", "workdir", "timeout", "clear_env"];
 
 pub(super) fn command(fields: &Value) -> Result<Command, InvalidInput> {
     let fields = fields.as_object().ok_or_else(|| {
-        wrong(
-            "command",
-            fields,
-            "an object",
-            r#"{"command": "cargo", "argv": ["build"]}"#,
-        )
+        wrong("command", fields, "an object", r#"{"command": "cargo", "argv": ["build"]}"#)
     })?;
     if let Some(unknown) = fields.keys().find(|name| !FIELDS.contains(&name.as_str())) {
         let hint = match near::nearest(unknown, FIELDS, 1).first() {
@@ -82,12 +69,7 @@ fn argv(fields: &Map<String, Value>) -> Result<Vec<String>, InvalidInput> {
             Ok(elements) => Ok(texts(&elements)),
             Err(_) => Ok(vec![text.clone()]),
         },
-        Some(other) => Err(wrong(
-            "argv",
-            other,
-            "an array or a string",
-            r#"["-r", ".foo"]"#,
-        )),
+        Some(other) => Err(wrong("argv", other, "an array or a string", r#"["-r", ".foo"]"#)),
     }
 }
 
@@ -112,12 +94,7 @@ fn env(fields: &Map<String, Value>) -> Result<Vec<(String, String)>, InvalidInpu
     let pair = |(name, value): (&String, &Value)| match value {
         Value::String(text) => Ok((name.clone(), text.clone())),
         Value::Number(_) | Value::Bool(_) => Ok((name.clone(), value.to_string())),
-        other => Err(wrong(
-            &format!("env.{name}"),
-            other,
-            "a string",
-            r#""value""#,
-        )),
+        other => Err(wrong(&format!("env.{name}"), other, "a string", r#""value""#)),
     };
     object.iter().map(pair).collect()
 }
@@ -179,15 +156,8 @@ mod tests {
 
     fn argv_of(value: &Value) -> Vec<String> {
         let command = command(&json!({"command": "x", "argv": value})).unwrap();
-        let What::Argv(_) = &command.exec.what else {
-            panic!("no argv")
-        };
-        command
-            .exec
-            .args
-            .iter()
-            .map(|arg| arg.to_str().unwrap().to_owned())
-            .collect()
+        let What::Argv(_) = &command.exec.what else { panic!("no argv") };
+        command.exec.args.iter().map(|arg| arg.to_str().unwrap().to_owned()).collect()
     }
 
     #[test]
@@ -197,10 +167,7 @@ mod tests {
             ["-r", "5", "true", "null", r#"{"a":1}"#]
         );
         assert_eq!(argv_of(&json!(r#"["hello", 1]"#)), ["hello", "1"]);
-        assert_eq!(
-            argv_of(&json!("one argument, no splitting")),
-            ["one argument, no splitting"]
-        );
+        assert_eq!(argv_of(&json!("one argument, no splitting")), ["one argument, no splitting"]);
         assert_eq!(argv_of(&json!("[not json")), ["[not json"]);
         assert!(argv_of(&json!(null)).is_empty());
     }
@@ -221,17 +188,11 @@ mod tests {
             (json!({"command": "x", "env": {"A": ["b"]}}), "env.A"),
             (json!({"command": "x", "cwd": 1}), "cwd"),
             (json!({"command": "x", "workdir": ""}), "workdir"),
-            (
-                json!({"command": "x", "cwd": "/a", "workdir": "/b"}),
-                "workdir",
-            ),
+            (json!({"command": "x", "cwd": "/a", "workdir": "/b"}), "workdir"),
             (json!({"command": "x", "timeout": -1}), "timeout"),
             (json!({"command": "x", "timeout": 1.5}), "timeout"),
             (json!({"command": "x", "timeout": "10s"}), "timeout"),
-            (
-                json!({"command": "x", "timeout": "99999999999999999999999"}),
-                "timeout",
-            ),
+            (json!({"command": "x", "timeout": "99999999999999999999999"}), "timeout"),
             (json!({"command": "x", "clear_env": "yes"}), "clear_env"),
             (json!({"command": "x", "arvg": []}), "arvg"),
         ];

@@ -61,9 +61,7 @@ pub(crate) fn unbundled(vars: Vars) -> Vars {
         vars.set("RUBYOPT", kept);
     }
     if let Some(paths) = vars.get("RUBYLIB") {
-        let kept = without(paths, b':', |path| {
-            home.as_deref().is_none_or(|home| path != home)
-        });
+        let kept = without(paths, b':', |path| home.as_deref().is_none_or(|home| path != home));
         vars.set("RUBYLIB", kept);
     }
     vars
@@ -78,10 +76,7 @@ fn loads_bundler(option: &[u8]) -> Option<&[u8]> {
 }
 
 fn bundler_home(rubyopt: &OsStr) -> Option<Vec<u8>> {
-    let directory = rubyopt
-        .as_bytes()
-        .split(|b| *b == b' ')
-        .find_map(loads_bundler)?;
+    let directory = rubyopt.as_bytes().split(|b| *b == b' ').find_map(loads_bundler)?;
     directory.strip_suffix(b"/").map(<[u8]>::to_vec)
 }
 
@@ -101,10 +96,7 @@ pub(crate) const GEMFILES: [&str; 2] = ["gems.rb", "Gemfile"];
 /// The Gemfile of the nearest directory that has one, from `start` upwards.
 pub(crate) fn find_gemfile(start: &Path) -> Option<PathBuf> {
     start.ancestors().find_map(|directory| {
-        GEMFILES
-            .iter()
-            .map(|name| directory.join(name))
-            .find(|path| path.is_file())
+        GEMFILES.iter().map(|name| directory.join(name)).find(|path| path.is_file())
     })
 }
 
@@ -123,10 +115,7 @@ mod tests {
             ("BUNDLER_ORIG_PATH", "/usr/bin:/bin"),
             ("BUNDLER_ORIG_RUBYLIB", WAS_UNSET),
             ("BUNDLER_ORIG_RUBYOPT", "-W0"),
-            (
-                "BUNDLE_BIN_PATH",
-                "/usr/lib/ruby/vendor_ruby/bundler/exe/bundle",
-            ),
+            ("BUNDLE_BIN_PATH", "/usr/lib/ruby/vendor_ruby/bundler/exe/bundle"),
             ("BUNDLE_GEMFILE", "/project/Gemfile"),
             ("BUNDLER_VERSION", "2.3.15"),
             ("GEM_HOME", "/project/vendor"),
@@ -164,10 +153,7 @@ mod tests {
     #[test]
     fn without_a_backup_the_options_themselves_are_cleaned() {
         let unbundled = unbundled(vars(&[
-            (
-                "RUBYOPT",
-                "-rbundler/setup -W0 -r/opt/b/bundler/setup -rnotbundler/setup",
-            ),
+            ("RUBYOPT", "-rbundler/setup -W0 -r/opt/b/bundler/setup -rnotbundler/setup"),
             ("RUBYLIB", "/mine:/opt/b:/other"),
         ]));
         assert_eq!(unbundled.get("RUBYOPT").unwrap(), "-W0 -rnotbundler/setup");
@@ -177,10 +163,8 @@ mod tests {
 
     #[test]
     fn the_home_of_bundler_leaves_rubylib() {
-        let unbundled = unbundled(vars(&[
-            ("RUBYOPT", "-r/opt/b/bundler/setup"),
-            ("RUBYLIB", "/mine:/opt/b"),
-        ]));
+        let unbundled =
+            unbundled(vars(&[("RUBYOPT", "-r/opt/b/bundler/setup"), ("RUBYLIB", "/mine:/opt/b")]));
         assert_eq!(unbundled.get("RUBYLIB").unwrap(), "/mine");
         assert_eq!(unbundled.get("RUBYOPT").unwrap(), "");
     }

@@ -99,11 +99,7 @@ fn ask() -> Result<LoginEnv, InvalidInput> {
         .map_or_else(|| OsString::from("/bin/sh"), OsStr::to_owned);
     let complaint = |problem: String| {
         let hint = "check that it starts without a terminal, or use another env mode";
-        InvalidInput::new(
-            "env_mode",
-            format!("login shell {shell:?}: {problem}"),
-            hint,
-        )
+        InvalidInput::new("env_mode", format!("login shell {shell:?}: {problem}"), hint)
     };
 
     let mut command = crate::cmd([
@@ -122,35 +118,24 @@ fn ask() -> Result<LoginEnv, InvalidInput> {
             command = command.env(name, value);
         }
     }
-    let outcome = command
-        .capture()
-        .map_err(|error| complaint(error.to_string()))?;
+    let outcome = command.capture().map_err(|error| complaint(error.to_string()))?;
     if !outcome.success() {
         return Err(complaint(outcome.ending.to_string()));
     }
-    let printed = outcome
-        .stdout
-        .as_ref()
-        .map_or(&[][..], |stdout| stdout.bytes());
+    let printed = outcome.stdout.as_ref().map_or(&[][..], |stdout| stdout.bytes());
     let vars = parse(printed).ok_or_else(|| complaint("it printed no variables".into()))?;
     Ok(LoginEnv { vars, shell })
 }
 
 fn parse(printed: &[u8]) -> Option<Vars> {
-    let at = printed
-        .windows(MARK.len())
-        .position(|window| window == MARK)?;
+    let at = printed.windows(MARK.len()).position(|window| window == MARK)?;
     let mut vars: Vars = printed[at + MARK.len()..]
         .split(|b| *b == 0)
         .filter_map(|entry| {
             let equals = entry.iter().position(|b| *b == b'=')?;
             let (name, value) = (&entry[..equals], &entry[equals + 1..]);
-            (!name.is_empty()).then(|| {
-                (
-                    OsString::from_vec(name.to_vec()),
-                    OsString::from_vec(value.to_vec()),
-                )
-            })
+            (!name.is_empty())
+                .then(|| (OsString::from_vec(name.to_vec()), OsString::from_vec(value.to_vec())))
         })
         .collect();
     // Of the shell that answered, not of a login.
@@ -175,10 +160,7 @@ mod tests {
         let printed =
             b"welcome, A=nonsense\n\0legwork-login-env\0PATH=/bin\0X=a=b\nc\0_=/bin/env\0";
         let vars = parse(printed).unwrap();
-        assert_eq!(
-            vars,
-            super::super::vars(&[("PATH", "/bin"), ("X", "a=b\nc")])
-        );
+        assert_eq!(vars, super::super::vars(&[("PATH", "/bin"), ("X", "a=b\nc")]));
         assert!(parse(b"PATH=/bin\0").is_none());
     }
 }

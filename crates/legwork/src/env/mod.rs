@@ -44,7 +44,8 @@ pub enum EnvMode {
     /// (`Bundler.original_env`), the additions of `cargo run`, rustup, npm scripts and virtual
     /// environments taken away.
     Original,
-    /// What the user's login shell would export.
+    /// What the user's login shell would export. The first command that asks waits for that
+    /// shell; on an async runtime, call [`LoginEnv::get`] on a blocking thread first.
     Login,
     /// Nothing at all.
     Empty,
@@ -95,16 +96,21 @@ impl Vars {
 
     pub(crate) fn get(&self, name: impl AsRef<OsStr>) -> Option<&OsStr> {
         let name = name.as_ref();
-        self.0
-            .iter()
-            .find(|(key, _)| key == name)
-            .map(|(_, value)| value.as_os_str())
+        self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
     }
 
     pub(crate) fn set(&mut self, name: impl Into<OsString>, value: impl Into<OsString>) {
         let (name, value) = (name.into(), value.into());
-        match self.0.iter_mut().find(|(key, _)| *key == name) {
-            Some((_, old)) => *old = value,
+        match self.0.iter().position(|(key, _)| *key == name) {
+            Some(at) => {
+                self.0[at].1 = value;
+                // An environment can hold a name twice; programs differ in which one they see.
+                let mut index = 0;
+                self.0.retain(|(key, _)| {
+                    index += 1;
+                    index <= at + 1 || *key != name
+                });
+            }
             None => self.0.push((name, value)),
         }
     }
@@ -119,9 +125,7 @@ impl Vars {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
-        self.0
-            .iter()
-            .map(|(key, value)| (key.as_os_str(), value.as_os_str()))
+        self.0.iter().map(|(key, value)| (key.as_os_str(), value.as_os_str()))
     }
 }
 
@@ -189,26 +193,23 @@ impl Environment {
             };
             if bad(name) {
                 let hint = "a name is not empty and holds neither '=' nor NUL";
-                Some(InvalidInput::new(
-                    "env",
-                    format!("bad variable name {name:?}"),
-                    hint,
-                ))
+                Some(InvalidInput::new("env", format!("bad variable name {name:?}"), hint))
             } else if value.is_some_and(|value| value.as_bytes().contains(&0)) {
                 let problem = format!("the value of {} holds a NUL byte", name.to_string_lossy());
-                Some(InvalidInput::new(
-                    "env",
-                    problem,
-                    "the kernel ends values at NUL; remove it",
-                ))
+                Some(InvalidInput::new("env", problem, "the kernel ends values at NUL; remove it"))
             } else {
                 None
             }
         })
     }
 
-    /// The variables, starting from `own`, those of the calling process.
-    pub(crate) fn resolve(&self, own: Vars) -> Result<Vars, InvalidInput> {
+    /// The variables, starting from `own`, those of the calling process. `before_edits` sees them
+    /// before the caller's own edits, which have the last word.
+    pub(crate) fn resolve(
+        &self,
+        own: Vars,
+        before_edits: impl FnOnce(&mut Vars),
+    ) -> Result<Vars, InvalidInput> {
         let mut vars = match self.mode {
             EnvMode::Inherit => own,
             EnvMode::Empty => Vars::default(),
@@ -229,6 +230,7 @@ impl Environment {
             }
             EnvMode::Login => login::cached()?.vars.clone(),
         };
+        before_edits(&mut vars);
         for edit in &self.edits {
             match edit {
                 Edit::Set(name, value) => vars.set(name, value),
@@ -242,10 +244,7 @@ impl Environment {
 
 #[cfg(test)]
 pub(crate) fn vars(pairs: &[(&str, &str)]) -> Vars {
-    pairs
-        .iter()
-        .map(|(key, value)| ((*key).into(), (*value).into()))
-        .collect()
+    pairs.iter().map(|(key, value)| ((*key).into(), (*value).into())).collect()
 }
 
 #[cfg(test)]
@@ -259,15 +258,12 @@ mod tests {
         environment.remove("B".into());
         environment.set("C".into(), "3".into());
         environment.remove("C".into());
-        let resolved = environment
-            .resolve(vars(&[("A", "1"), ("B", "1")]))
-            .unwrap();
+        let own = vars(&[("A", "1"), ("B", "1")]);
+        let resolved = environment.resolve(own, |_| ()).unwrap();
         assert_eq!(resolved, vars(&[("A", "2")]));
         environment.set_mode(EnvMode::Empty);
-        assert_eq!(
-            environment.resolve(vars(&[("X", "1")])).unwrap(),
-            vars(&[("A", "2")])
-        );
+        let resolved = environment.resolve(vars(&[("X", "1")]), |vars| vars.set("A", "0"));
+        assert_eq!(resolved.unwrap(), vars(&[("A", "2")]));
     }
 
     #[test]
@@ -275,11 +271,7 @@ mod tests {
         for (name, value) in [("", "x"), ("A=B", "x"), ("A\0", "x"), ("A", "x\0y")] {
             let mut environment = Environment::default();
             environment.set(name.into(), value.into());
-            assert_eq!(
-                environment.problem().unwrap().field(),
-                "env",
-                "{name:?}={value:?}"
-            );
+            assert_eq!(environment.problem().unwrap().field(), "env", "{name:?}={value:?}");
         }
     }
 

@@ -49,20 +49,11 @@ const CARGO: [&str; 14] = [
     "RUST_RECURSION_COUNT",
     "RUSTC_WORKSPACE_WRAPPER",
 ];
-const CARGO_PREFIXES: [&str; 4] = [
-    "CARGO_PKG_",
-    "CARGO_BIN_EXE_",
-    "CARGO_CFG_",
-    "CARGO_FEATURE_",
-];
+const CARGO_PREFIXES: [&str; 4] = ["CARGO_PKG_", "CARGO_BIN_EXE_", "CARGO_CFG_", "CARGO_FEATURE_"];
 
 impl Toolchain {
-    pub(super) const ALL: [Toolchain; 4] = [
-        Toolchain::Ruby,
-        Toolchain::Cargo,
-        Toolchain::Python,
-        Toolchain::Node,
-    ];
+    pub(super) const ALL: [Toolchain; 4] =
+        [Toolchain::Ruby, Toolchain::Cargo, Toolchain::Python, Toolchain::Node];
 
     /// Removes its traces.
     pub(super) fn remove_from(self, vars: &mut Vars) {
@@ -72,9 +63,7 @@ impl Toolchain {
             }
             Toolchain::Cargo => {
                 // Cargo puts its own library directories in front of the user's.
-                edit_path(vars, "LD_LIBRARY_PATH", |element| {
-                    !is_cargo_library(element)
-                });
+                edit_path(vars, "LD_LIBRARY_PATH", |element| !is_cargo_library(element));
                 vars.retain(|name| {
                     !CARGO.iter().any(|own| name == *own) && !starts(name, &CARGO_PREFIXES)
                 });
@@ -84,12 +73,7 @@ impl Toolchain {
                     let bin = [home.as_bytes(), b"/bin"].concat();
                     edit_path(vars, "PATH", |element| element != bin);
                 }
-                for name in [
-                    "VIRTUAL_ENV",
-                    "VIRTUAL_ENV_PROMPT",
-                    "PYTHONHOME",
-                    "PYTHONPATH",
-                ] {
+                for name in ["VIRTUAL_ENV", "VIRTUAL_ENV_PROMPT", "PYTHONHOME", "PYTHONPATH"] {
                     vars.remove(name);
                 }
             }
@@ -107,16 +91,12 @@ impl Toolchain {
 }
 
 fn starts(name: &OsStr, prefixes: &[&str]) -> bool {
-    prefixes
-        .iter()
-        .any(|prefix| name.as_bytes().starts_with(prefix.as_bytes()))
+    prefixes.iter().any(|prefix| name.as_bytes().starts_with(prefix.as_bytes()))
 }
 
 fn is_cargo_library(element: &[u8]) -> bool {
     let text = String::from_utf8_lossy(element);
-    let target = ["/debug", "/release", "/deps"]
-        .iter()
-        .any(|end| text.ends_with(end));
+    let target = ["/debug", "/release", "/deps"].iter().any(|end| text.ends_with(end));
     (text.contains("/target/") && target)
         || text.contains("/.rustup/toolchains/")
         || text.contains("/lib/rustlib/")
@@ -128,11 +108,7 @@ fn edit_path(vars: &mut Vars, name: &str, keep: impl Fn(&[u8]) -> bool) {
         return;
     };
     let elements: Vec<&[u8]> = path.as_bytes().split(|b| *b == b':').collect();
-    let kept: Vec<&[u8]> = elements
-        .iter()
-        .copied()
-        .filter(|element| keep(element))
-        .collect();
+    let kept: Vec<&[u8]> = elements.iter().copied().filter(|element| keep(element)).collect();
     if kept.len() == elements.len() {
         return;
     }
@@ -199,11 +175,7 @@ mod tests {
     fn python_takes_its_bin_out_of_the_path() {
         let left = cleaned(
             Toolchain::Python,
-            &[
-                ("VIRTUAL_ENV", "/p/.venv"),
-                ("PATH", "/p/.venv/bin:/usr/bin"),
-                ("PYTHONPATH", "/p"),
-            ],
+            &[("VIRTUAL_ENV", "/p/.venv"), ("PATH", "/p/.venv/bin:/usr/bin"), ("PYTHONPATH", "/p")],
         );
         assert_eq!(left, vars(&[("PATH", "/usr/bin")]));
     }

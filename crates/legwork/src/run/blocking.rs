@@ -31,20 +31,16 @@ fn drive(mut machine: Guarded) -> Outcome {
         if let Some(outcome) = machine.get().turn(None) {
             return outcome;
         }
+        machine.get().bury(|_| ());
     }
 }
 
 /// Starts, and hands the driving to a thread.
 pub(crate) fn spawn(stages: &[Exec], options: &RunOptions) -> Result<Running> {
     let plan = plan::plan(stages, options, Verb::Spawn)?;
-    let (command, workdir) = (
-        plan.command(),
-        plan.stages.first().and_then(|s| s.workdir.clone()),
-    );
+    let (command, workdir) = (plan.command(), plan.stages.first().and_then(|s| s.workdir.clone()));
     let refused = |error: std::io::Error| {
-        let why = NotStarted::System {
-            reason: format!("cannot start a thread for it: {error}"),
-        };
+        let why = NotStarted::System { reason: format!("cannot start a thread for it: {error}") };
         CommandError::not_started(command.clone(), workdir.clone(), why, Some(error))
     };
     let is_terminal = plan.stages.first().is_some_and(|stage| stage.pty.is_some());
@@ -54,21 +50,15 @@ pub(crate) fn spawn(stages: &[Exec], options: &RunOptions) -> Result<Running> {
     let writer = writer.map(|fd| Writer { fd, is_terminal });
     let machine = Guarded::new(machine);
     let to_finish = Arc::clone(&shared);
+    let without_outcome = Outcome::unknown(command.clone(), workdir.clone(), pid);
     // Where there is no thread, dropping the machine ends what was started.
     let thread = std::thread::Builder::new()
         .name("legwork-run".into())
-        .spawn(
-            move || match catch_unwind(AssertUnwindSafe(|| drive(machine))) {
-                Ok(outcome) => to_finish.finish(outcome),
-                Err(_) => to_finish.abandon(),
-            },
-        )
+        .spawn(move || match catch_unwind(AssertUnwindSafe(|| drive(machine))) {
+            Ok(outcome) => to_finish.finish(outcome),
+            // A line callback panicked; the message is on stderr, and the tree is being ended.
+            Err(_) => to_finish.finish(without_outcome),
+        })
         .map_err(refused)?;
-    Ok(Running::new(
-        shared,
-        thread,
-        writer,
-        pid,
-        options.check.unwrap_or(false),
-    ))
+    Ok(Running::new(shared, thread, writer, pid, options.check.unwrap_or(false)))
 }

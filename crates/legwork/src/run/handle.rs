@@ -51,11 +51,7 @@ struct State {
 #[cfg(feature = "tokio")]
 impl State {
     fn wait(&mut self, context: &std::task::Context<'_>) {
-        if !self
-            .wakers
-            .iter()
-            .any(|waker| waker.will_wake(context.waker()))
-        {
+        if !self.wakers.iter().any(|waker| waker.will_wake(context.waker())) {
             self.wakers.push(context.waker().clone());
         }
     }
@@ -83,9 +79,7 @@ impl Shared {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     // The run's side.
@@ -122,14 +116,6 @@ impl Shared {
     pub(crate) fn finish(&self, outcome: Outcome) {
         let mut state = self.state();
         state.outcome = Some(outcome);
-        state.finished = true;
-        self.wake(state);
-        sysio::ring(self.over.as_fd());
-    }
-
-    /// The driver is gone without an outcome: a line callback panicked.
-    pub(crate) fn abandon(&self) {
-        let mut state = self.state();
         state.finished = true;
         self.wake(state);
         sysio::ring(self.over.as_fd());
@@ -221,10 +207,7 @@ impl Shared {
             if state.finished {
                 return None;
             }
-            state = self
-                .changed
-                .wait(state)
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            state = self.changed.wait(state).unwrap_or_else(std::sync::PoisonError::into_inner);
         }
     }
 
@@ -261,11 +244,7 @@ pub(crate) struct Writer<F = OwnedFd> {
 impl<F> Writer<F> {
     /// The bytes that say "end of input"; a pipe is just closed.
     pub(crate) fn farewell(&self) -> &'static [u8] {
-        if self.is_terminal {
-            &[sys::pty::END_OF_INPUT]
-        } else {
-            &[]
-        }
+        if self.is_terminal { &[sys::pty::END_OF_INPUT] } else { &[] }
     }
 }
 
@@ -301,15 +280,7 @@ impl Running {
         pid: u32,
         check: bool,
     ) -> Running {
-        Running {
-            shared,
-            thread: Some(thread),
-            writer,
-            pid,
-            check,
-            outcome: None,
-            detached: false,
-        }
+        Running { shared, thread: Some(thread), writer, pid, check, outcome: None, detached: false }
     }
 
     /// Its pid; of a pipeline, that of its first stage.
@@ -323,7 +294,7 @@ impl Running {
         self.pid
     }
 
-    /// Waits for the end. What it printed so far is read on meanwhile, whoever asked for it.
+    /// Waits for the end, after closing its stdin. What it prints is read on meanwhile.
     ///
     /// # Errors
     /// Where it fails and [`check(true)`](crate::Command::check) was asked for.
@@ -334,12 +305,11 @@ impl Running {
     /// # Ok::<(), legwork::CommandError>(())
     /// ```
     pub fn wait(mut self) -> Result<Outcome> {
+        self.close_stdin();
         self.shared.wait_finished(None);
         self.collect();
-        let Some(outcome) = self.outcome.take() else {
-            // Only a panic in a line callback ends the driver without an outcome.
-            panic!("the line callback of this run panicked");
-        };
+        let outcome = self.outcome.take();
+        let outcome = outcome.unwrap_or_else(|| unreachable!("a finished run has its outcome"));
         if self.check && outcome.failed() {
             return Err(CommandError::failed(outcome));
         }
@@ -472,9 +442,7 @@ impl Running {
     /// ```
     pub fn lines(&mut self) -> Lines<'_> {
         self.shared.set_reading(true);
-        Lines {
-            shared: &self.shared,
-        }
+        Lines { shared: &self.shared }
     }
 
     /// Lets it go on without this handle. Its limits stay in force.
@@ -558,10 +526,7 @@ pub(crate) fn not_connected() -> io::Error {
 }
 
 pub(crate) fn broken_pipe() -> io::Error {
-    io::Error::new(
-        io::ErrorKind::BrokenPipe,
-        "the command does not read its stdin any more",
-    )
+    io::Error::new(io::ErrorKind::BrokenPipe, "the command does not read its stdin any more")
 }
 
 /// Writes all of it, or finds out that nobody will read it: a survivor may hold the other end
@@ -570,12 +535,9 @@ fn write_all(fd: BorrowedFd<'_>, over: BorrowedFd<'_>, mut bytes: &[u8]) -> io::
     while !bytes.is_empty() {
         match sysio::write(fd, bytes) {
             Put::Bytes(count) => bytes = &bytes[count..],
-            Put::Closed => return Err(broken_pipe()),
+            Put::Failed(_) => return Err(broken_pipe()),
             Put::Full => {
-                let mut fds = [
-                    PollFd::new(&fd, PollFlags::OUT),
-                    PollFd::new(&over, PollFlags::IN),
-                ];
+                let mut fds = [PollFd::new(&fd, PollFlags::OUT), PollFd::new(&over, PollFlags::IN)];
                 sysio::poll(&mut fds, None)?;
                 let [room, over] = fds.map(|fd| !fd.revents().is_empty());
                 if over && !room {

@@ -7,6 +7,7 @@
 use std::fs::File;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -40,15 +41,10 @@ struct Office {
     bell: Option<Arc<OwnedFd>>,
 }
 
-static OFFICE: Mutex<Office> = Mutex::new(Office {
-    arrived: Vec::new(),
-    bell: None,
-});
+static OFFICE: Mutex<Office> = Mutex::new(Office { arrived: Vec::new(), bell: None });
 
 fn office() -> MutexGuard<'static, Office> {
-    OFFICE
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
+    OFFICE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 /// Drains a pipe for as long as somebody holds its other end.
@@ -71,17 +67,11 @@ pub(super) fn keep(cgroup: Option<Cgroup>, survivors: &[Survivor]) {
     if let Some(cgroup) = cgroup
         && let Ok(events) = cgroup.events()
     {
-        hand_over(Charge::Cgroup {
-            events,
-            _cgroup: cgroup,
-        });
+        hand_over(Charge::Cgroup { events, _cgroup: cgroup });
     }
     for survivor in survivors {
         if let Some(pidfd) = process::foster_child(survivor.pid as i32) {
-            hand_over(Charge::Foster {
-                pidfd,
-                pid: survivor.pid as i32,
-            });
+            hand_over(Charge::Foster { pidfd, pid: survivor.pid as i32 });
         }
     }
 }
@@ -113,11 +103,23 @@ fn hand_over(charge: Charge) {
 /// The machine is out of threads or descriptors: a run is ended here and now; the rest is let go.
 fn without_thread(charge: Charge) {
     if let Charge::Run(mut machine) = charge {
-        while machine.turn(None).is_none() {}
+        while machine.turn(None).is_none() {
+            machine.bury(|_| ());
+        }
+    }
+}
+
+/// Closes the office when the thread goes, whatever makes it go: the next charge opens it anew.
+struct Closing;
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        office().bell = None;
     }
 }
 
 fn work(bell: &OwnedFd) {
+    let closing = Closing;
     let mut charges: Vec<Charge> = Vec::new();
     let mut buffer: Vec<u8> = Vec::with_capacity(64 * 1024);
     loop {
@@ -125,13 +127,20 @@ fn work(bell: &OwnedFd) {
             let mut office = office();
             charges.append(&mut office.arrived);
             if charges.is_empty() {
+                // Closed under the same lock, so that no charge arrives in between.
                 office.bell = None;
+                std::mem::forget(closing);
                 return;
             }
         }
         wait(bell.as_fd(), &charges);
         sysio::hush(bell.as_fd());
-        charges.retain_mut(|charge| !is_done(charge, buffer.spare_capacity_mut()));
+        charges.retain_mut(|charge| {
+            let buffer = buffer.spare_capacity_mut();
+            // One that goes wrong must not take the others with it.
+            let done = catch_unwind(AssertUnwindSafe(|| is_done(charge, buffer)));
+            !done.unwrap_or(true)
+        });
     }
 }
 
@@ -147,7 +156,7 @@ fn wait(bell: BorrowedFd<'_>, charges: &[Charge]) {
             }
             Charge::Cgroup { events, .. } => fds.push(PollFd::new(events, PollFlags::PRI)),
             Charge::Run(machine) => {
-                machine.interest(&mut |fd, wants| {
+                machine.interest(&mut |_, fd, wants| {
                     let flags = match wants {
                         Wants::Read => PollFlags::IN,
                         Wants::Write => PollFlags::OUT,
@@ -166,9 +175,14 @@ fn wait(bell: BorrowedFd<'_>, charges: &[Charge]) {
 fn is_done(charge: &mut Charge, buffer: &mut [MaybeUninit<u8>]) -> bool {
     match charge {
         Charge::Pipe(fd) => {
-            sysio::is_readable(fd.as_fd()) && sysio::read(fd.as_fd(), buffer) == Got::End
+            // Reads on it return instead of wait.
+            sysio::read(fd.as_fd(), buffer) == Got::End
         }
-        Charge::Run(machine) => machine.turn(Some(Duration::ZERO)).is_some(),
+        Charge::Run(machine) => {
+            let over = machine.turn(Some(Duration::ZERO)).is_some();
+            machine.bury(|_| ());
+            over
+        }
         Charge::Leader(leader) => leader.reap().is_some(),
         Charge::Cgroup { events, .. } => Cgroup::is_empty(events),
         Charge::Foster { pid, .. } => {

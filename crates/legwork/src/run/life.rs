@@ -13,7 +13,8 @@
 //! Killing    | nobody left, twice        | Draining  |
 //! Killing    | patience over             | Over      | let go
 //! Draining   | pipes closed              | Over      | finish
-//! Draining   | drain over, all read      | Over      | let go
+//! Draining   | drain over, all passed on | Over      | let go
+//! Draining   | kill, cancel, time over   | Over      | let go
 //! ```
 //!
 //! Time is a number that the caller passes in: how long the run has been going on, with the time
@@ -33,6 +34,10 @@ const GIVE_UP: Duration = Duration::from_secs(10);
 /// Between two looks at the tree, at first and at last.
 const FIRST_GAP: Duration = Duration::from_millis(1);
 const LAST_GAP: Duration = Duration::from_millis(100);
+
+/// How long a run that was ended may take to pass on what it printed: whoever reads our own output
+/// may have stopped doing so.
+const SETTLE: Duration = Duration::from_secs(2);
 
 /// Looks in a row that must find nobody. One is not enough: a process can fork and end behind
 /// the back of a scan.
@@ -55,7 +60,7 @@ enum Phase {
     Running,
     Stopping { kill_at: Duration },
     Killing { give_up_at: Duration },
-    Draining { until: Duration },
+    Draining { until: Duration, force_at: Option<Duration> },
     Over,
 }
 
@@ -68,7 +73,7 @@ pub(crate) enum Event {
     Output,
     /// Every leader has ended.
     LeadersGone,
-    /// All that the leaders had printed when they ended has been read.
+    /// All that the leaders had printed when they ended has been read and passed on.
     Settled,
     /// Every pipe has reached its end, and all that is to be passed on has been.
     PipesClosed,
@@ -153,7 +158,8 @@ impl Life {
             Phase::Stopping { kill_at } if self.leaders_gone => Some(kill_at.min(self.next_look)),
             Phase::Stopping { kill_at } => Some(kill_at),
             Phase::Killing { give_up_at } => Some(give_up_at.min(self.next_look)),
-            Phase::Draining { until } => self.settled.then_some(until),
+            Phase::Draining { until, .. } if self.settled => Some(until),
+            Phase::Draining { force_at, .. } => force_at,
             Phase::Over => None,
         }
     }
@@ -174,7 +180,7 @@ impl Life {
             Phase::Running => self.while_running(event, now),
             Phase::Stopping { kill_at } => self.while_stopping(event, now, kill_at),
             Phase::Killing { give_up_at } => self.while_killing(event, now, give_up_at),
-            Phase::Draining { until } => self.while_draining(now, until),
+            Phase::Draining { until, force_at } => self.while_draining(event, now, until, force_at),
             Phase::Over => None,
         }
     }
@@ -248,12 +254,20 @@ impl Life {
         (now >= self.next_look).then_some(Action::Kill)
     }
 
-    fn while_draining(&mut self, now: Duration, until: Duration) -> Option<Action> {
+    fn while_draining(
+        &mut self,
+        event: Event,
+        now: Duration,
+        until: Duration,
+        force_at: Option<Duration>,
+    ) -> Option<Action> {
         if self.pipes_closed {
             self.phase = Phase::Over;
             return Some(Action::Finish);
         }
-        if now >= until && self.settled {
+        let forced = matches!(event, Event::Kill | Event::Cancel)
+            || force_at.is_some_and(|force_at| now >= force_at);
+        if forced || (now >= until && self.settled) {
             self.phase = Phase::Over;
             return Some(Action::LetGo);
         }
@@ -263,16 +277,12 @@ impl Life {
     fn stop(&mut self, reason: Reason, now: Duration) {
         self.reason = Some(reason);
         self.asked = reason != Reason::Survivors;
-        self.phase = Phase::Stopping {
-            kill_at: now + self.limits.grace,
-        };
+        self.phase = Phase::Stopping { kill_at: now + self.limits.grace };
         self.next_look = now;
     }
 
     fn kill(&mut self, now: Duration) -> Option<Action> {
-        self.phase = Phase::Killing {
-            give_up_at: now + GIVE_UP,
-        };
+        self.phase = Phase::Killing { give_up_at: now + GIVE_UP };
         self.gap = FIRST_GAP;
         self.empty_looks = 0;
         self.next_look = now;
@@ -281,8 +291,13 @@ impl Life {
 
     fn drain(&mut self, now: Duration) -> Option<Action> {
         let until = now + DRAIN;
-        self.phase = Phase::Draining { until };
-        self.while_draining(now, until)
+        // One that ended by itself has what is left of its own time; one that was ended has had it.
+        let force_at = match self.reason {
+            Some(_) => Some(now + SETTLE),
+            None => self.limits.timeout.map(|timeout| timeout.max(until)),
+        };
+        self.phase = Phase::Draining { until, force_at };
+        self.while_draining(Event::Time, now, until, force_at)
     }
 
     /// Takes note of a look. Whether the tree is known to be empty.
@@ -328,11 +343,7 @@ mod tests {
         assert_eq!(life.reason(), None);
 
         let mut life = self::life(None, None, Survivors::Keep);
-        assert_eq!(
-            life.on(Event::PipesClosed, ms(5)),
-            None,
-            "closed pipes are no end"
-        );
+        assert_eq!(life.on(Event::PipesClosed, ms(5)), None, "closed pipes are no end");
         assert_eq!(life.on(Event::LeadersGone, ms(6)), Some(Action::Finish));
     }
 
@@ -340,11 +351,7 @@ mod tests {
     fn a_held_pipe_is_let_go_after_the_drain() {
         let mut life = life(None, None, Survivors::Keep);
         life.on(Event::LeadersGone, ms(5));
-        assert_eq!(
-            life.on(Event::Time, ms(500)),
-            None,
-            "what the leader printed comes first"
-        );
+        assert_eq!(life.on(Event::Time, ms(500)), None, "what the leader printed comes first");
         let mut life = self::life(None, None, Survivors::Keep);
         life.on(Event::LeadersGone, ms(5));
         assert_eq!(life.on(Event::Settled, ms(5)), None);
@@ -352,6 +359,22 @@ mod tests {
         assert_eq!(life.on(Event::Time, ms(50)), None);
         assert_eq!(life.on(Event::Time, ms(105)), Some(Action::LetGo));
         assert_eq!(life.on(Event::Time, ms(106)), None, "over is over");
+    }
+
+    #[test]
+    fn an_output_that_nobody_takes_does_not_outlast_kill_cancel_or_the_limit() {
+        for event in [Event::Kill, Event::Cancel] {
+            let mut life = life(None, None, Survivors::Keep);
+            life.on(Event::LeadersGone, ms(5));
+            assert_eq!(life.next_time(), None);
+            assert_eq!(life.on(event, ms(50)), Some(Action::LetGo));
+            assert_eq!(life.reason(), None, "it had ended by itself");
+        }
+        let mut life = life(Some(1000), None, Survivors::Keep);
+        life.on(Event::LeadersGone, ms(5));
+        assert_eq!(life.next_time(), Some(ms(1000)));
+        assert_eq!(life.on(Event::Time, ms(1000)), Some(Action::LetGo));
+        assert_eq!(life.reason(), None);
     }
 
     #[test]
@@ -426,18 +449,13 @@ mod tests {
                 other => assert_eq!(other, None),
             }
         }
-        assert!(
-            (10..1000).contains(&kills),
-            "{kills} kills: neither lazy nor frantic"
-        );
+        assert!((10..1000).contains(&kills), "{kills} kills: neither lazy nor frantic");
     }
 
     #[test]
     fn an_end_that_comes_with_the_deadline_is_an_end() {
+        // Drivers tell the leaders' end first, and of the time only then.
         let mut life = life(Some(100), None, Survivors::Keep);
-        life.on(Event::PipesClosed, ms(100));
-        // The leader's end is told first, then the time is looked at.
-        let mut life = self::life(Some(100), None, Survivors::Keep);
         assert_eq!(life.on(Event::LeadersGone, ms(100)), None);
         assert_eq!(life.reason(), None);
     }

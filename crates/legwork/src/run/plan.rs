@@ -92,19 +92,13 @@ fn join_argvs(argvs: &[&[OsString]]) -> Vec<OsString> {
 pub(crate) fn plan(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<Plan> {
     let own = Vars::of_this_process();
     let shown = || {
-        let argvs: Vec<Vec<OsString>> = stages
-            .iter()
-            .map(|exec| exec.argv(own.get("PATH")))
-            .collect();
+        let argvs: Vec<Vec<OsString>> =
+            stages.iter().map(|exec| exec.argv(own.get("PATH"))).collect();
         join_argvs(&argvs.iter().map(|argv| &argv[..]).collect::<Vec<_>>())
     };
     if options.scope.external_denied {
         let workdir = stages.first().and_then(|exec| exec.workdir.clone());
-        return Err(CommandError::denied(
-            shown(),
-            workdir,
-            "external commands are switched off",
-        ));
+        return Err(CommandError::denied(shown(), workdir, "external commands are switched off"));
     }
     if let Some(problem) = stages.iter().find_map(|exec| exec.problem.clone()) {
         return Err(CommandError::invalid(shown(), problem));
@@ -144,10 +138,7 @@ pub(crate) fn plan(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<
             None
         };
         if let Some((field, problem, hint)) = problem {
-            return Err(CommandError::invalid(
-                shown(),
-                InvalidInput::new(field, problem, hint),
-            ));
+            return Err(CommandError::invalid(shown(), InvalidInput::new(field, problem, hint)));
         }
         if plan.hold_stdout && index == last {
             stage.stdout = Output::Capture;
@@ -174,11 +165,7 @@ fn check_options(options: &RunOptions) -> Result<(), InvalidInput> {
             }
             Some(value) if value > LONGEST => {
                 let problem = format!("{} seconds is more than ten years", value.as_secs());
-                return Err(InvalidInput::new(
-                    field,
-                    problem,
-                    "leave it out for no limit",
-                ));
+                return Err(InvalidInput::new(field, problem, "leave it out for no limit"));
             }
             Some(_) | None => {}
         }
@@ -215,24 +202,21 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
     if let Some(problem) = exec.env.problem() {
         return Err(invalid(&first_argv(), problem));
     }
-    let mut vars = exec
-        .env
-        .resolve(own.clone())
-        .map_err(|input| invalid(&first_argv(), input))?;
+    let hand_down = plan.options.propagate_context.unwrap_or(true);
+    let resolved = exec.env.resolve(own.clone(), |vars| {
+        context.remove_from(vars);
+        for (name, value) in context.to_vars().into_iter().filter(|_| hand_down) {
+            vars.set(name, value);
+        }
+    });
+    let mut vars = resolved.map_err(|input| invalid(&first_argv(), input))?;
 
     // Where the command has no PATH of its own, the caller's serves for the look-up alone.
-    let path = vars
-        .get("PATH")
-        .or_else(|| own.get("PATH"))
-        .map(OsStr::to_owned);
+    let path = vars.get("PATH").or_else(|| own.get("PATH")).map(OsStr::to_owned);
     let argv = exec.argv(path.as_deref());
     let Some(name) = argv.first().filter(|name| !name.is_empty()) else {
         let hint = "name a program, as in [\"cargo\", \"build\"]";
-        let problem = if argv.is_empty() {
-            "empty"
-        } else {
-            "the program's name is empty"
-        };
+        let problem = if argv.is_empty() { "empty" } else { "the program's name is empty" };
         return Err(invalid(&argv, InvalidInput::new("argv", problem, hint)));
     };
     if let Some(index) = argv.iter().position(|arg| arg.as_bytes().contains(&0)) {
@@ -253,13 +237,6 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
     let program_path = find::program(name, path.as_deref(), exec.workdir.as_deref())
         .map_err(|why| CommandError::not_started(argv.clone(), exec.workdir.clone(), why, None))?;
 
-    if plan.options.propagate_context.unwrap_or(true) {
-        for (name, value) in context.to_vars() {
-            vars.set(name, value);
-        }
-    } else {
-        context.remove_from(&mut vars);
-    }
     if let Some(value) = plan.tree.marker(own.get(MARKER)) {
         vars.set(MARKER, value);
     }
@@ -275,10 +252,7 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
         program_path,
         c_argv: CStrings::new(c_argv),
         c_env: CStrings::new(env_strings(&vars)),
-        c_workdir: exec
-            .workdir
-            .as_deref()
-            .and_then(|path| c_string(path.as_os_str())),
+        c_workdir: exec.workdir.as_deref().and_then(|path| c_string(path.as_os_str())),
         workdir: exec.workdir.clone(),
         stdin: exec.stdin.clone(),
         stdout: exec.stdout.clone().unwrap_or_else(|| default.clone()),
@@ -287,9 +261,7 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
         pty: exec.pty,
         limits: exec.limits.to_rlimits(),
         nice: exec.nice,
-        oom_score_adj: exec
-            .oom_score_adj
-            .and_then(|score| CString::new(score.to_string()).ok()),
+        oom_score_adj: exec.oom_score_adj.and_then(|score| CString::new(score.to_string()).ok()),
         argv,
     })
 }
@@ -323,12 +295,7 @@ fn check_workdir(workdir: Option<&Path>, argv: &[OsString]) -> Result<()> {
         Err(error) => error,
     };
     let why = NotStarted::BadDirectory;
-    Err(CommandError::not_started(
-        argv.to_vec(),
-        Some(workdir.to_owned()),
-        why,
-        Some(error),
-    ))
+    Err(CommandError::not_started(argv.to_vec(), Some(workdir.to_owned()), why, Some(error)))
 }
 
 fn check_gemfile(workdir: Option<&Path>) -> Result<(), InvalidInput> {
@@ -351,17 +318,8 @@ mod tests {
     use crate::cmd;
 
     fn problem(command: &crate::Command) -> String {
-        let error = plan(
-            std::slice::from_ref(&command.exec),
-            &command.options,
-            Verb::Capture,
-        );
-        error
-            .unwrap_err()
-            .invalid_input()
-            .unwrap()
-            .field()
-            .to_owned()
+        let error = plan(std::slice::from_ref(&command.exec), &command.options, Verb::Capture);
+        error.unwrap_err().invalid_input().unwrap().field().to_owned()
     }
 
     #[test]
@@ -372,14 +330,8 @@ mod tests {
         assert_eq!(problem(&cmd(["echo", "a\0b"])), "argv");
         assert_eq!(problem(&cmd(["true"]).timeout(Duration::ZERO)), "timeout");
         assert_eq!(problem(&cmd(["true"]).timeout(Duration::MAX)), "timeout");
-        assert_eq!(
-            problem(&cmd(["true"]).idle_timeout(Duration::ZERO)),
-            "idle_timeout"
-        );
-        assert_eq!(
-            problem(&cmd(["true"]).kill_grace(Duration::MAX)),
-            "kill_grace"
-        );
+        assert_eq!(problem(&cmd(["true"]).idle_timeout(Duration::ZERO)), "idle_timeout");
+        assert_eq!(problem(&cmd(["true"]).kill_grace(Duration::MAX)), "kill_grace");
         assert_eq!(problem(&cmd(["true"]).env("", "x")), "env");
         assert_eq!(problem(&cmd(["true"]).nice(99)), "nice");
         assert_eq!(problem(&cmd(["true"]).oom_score_adj(5000)), "oom_score_adj");

@@ -1,14 +1,16 @@
 //! Pipes, files and terminals between us and the processes of a run.
 //!
-//! The child's ends are only held until the children have them. Our ends are: a `Feed` that
-//! writes their input, and `Source`s that read their output and pass it on.
+//! The children's ends are only held until the children have them. Our ends are: a [`Feed`] that
+//! writes their input, and [`Source`]s that read their output and pass it on.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::path::Path;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::forward::Forward;
 use super::plan::Stage;
 use crate::capture::Stream;
 use crate::lines::Splitter;
@@ -24,8 +26,8 @@ pub(crate) enum End {
 }
 
 impl End {
-    fn held(fd: impl Into<OwnedFd>) -> End {
-        End::Held(Arc::new(fd.into()))
+    fn held(fd: impl Into<OwnedFd>) -> Result<End, Failure> {
+        Ok(End::Held(Arc::new(making(sysio::out_of_the_way(fd.into()))?)))
     }
 
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
@@ -58,11 +60,8 @@ impl Feed {
     pub(crate) fn push(&mut self) -> Fed {
         loop {
             let rest = &self.bytes[self.at..];
-            let (now, from_bytes) = if rest.is_empty() {
-                (self.epilogue, false)
-            } else {
-                (rest, true)
-            };
+            let (now, from_bytes) =
+                if rest.is_empty() { (self.epilogue, false) } else { (rest, true) };
             if now.is_empty() {
                 return Fed::Done;
             }
@@ -70,78 +69,17 @@ impl Feed {
                 sysio::Put::Bytes(count) if from_bytes => self.at += count,
                 sysio::Put::Bytes(count) => self.epilogue = &self.epilogue[count..],
                 sysio::Put::Full => return Fed::More,
-                sysio::Put::Closed => return Fed::Done,
+                sysio::Put::Failed(_) => return Fed::Done,
             }
         }
     }
 }
 
-/// Bytes on their way to where a streamed output goes. Kept until that place takes them, so that
-/// a terminal that nobody scrolls does not keep a deadline from being met.
-#[derive(Debug)]
-pub(crate) struct Forward {
-    pub(crate) fd: OwnedFd,
-    pending: Vec<u8>,
-    closed: bool,
-}
-
-/// Past this the source is not read on: the command waits, as it would on a pipe.
-const PENDING_LIMIT: usize = 256 * 1024;
-
-/// A pipe that is ready takes so many bytes without waiting.
-const CERTAIN: usize = 4096;
-
-impl Forward {
-    fn new(fd: BorrowedFd<'_>) -> io::Result<Forward> {
-        Ok(Forward {
-            fd: sysio::duplicate(fd)?,
-            pending: Vec::new(),
-            closed: false,
-        })
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        if !self.closed {
-            self.pending.extend_from_slice(bytes);
-        }
-    }
-
-    pub(crate) fn is_pending(&self) -> bool {
-        !self.pending.is_empty()
-    }
-
-    /// Writes what is certain to fit. To be called when the place is ready.
-    pub(crate) fn push(&mut self) {
-        let count = self.pending.len().min(CERTAIN);
-        match sysio::write(self.fd.as_fd(), &self.pending[..count]) {
-            sysio::Put::Bytes(count) => drop(self.pending.drain(..count)),
-            sysio::Put::Full => {}
-            sysio::Put::Closed => {
-                self.closed = true;
-                self.pending.clear();
-            }
-        }
-    }
-
-    /// Writes all of it, waiting as long as that takes.
-    pub(crate) fn flush(&mut self) {
-        while self.is_pending() {
-            let mut fds = [rustix::event::PollFd::new(
-                &self.fd,
-                rustix::event::PollFlags::OUT,
-            )];
-            if sysio::poll(&mut fds, None).is_err() {
-                return;
-            }
-            self.push();
-        }
-    }
-}
-
-/// An output of a command, as we read it.
+/// An output of a command, as we read it. It stays until it has ended and all of it is passed on.
 #[derive(Debug)]
 pub(crate) struct Source {
-    pub(crate) fd: OwnedFd,
+    /// `None` once it has ended.
+    pub(crate) fd: Option<OwnedFd>,
     pub(crate) stream: Stream,
     pub(crate) capture: bool,
     pub(crate) forward: Option<Forward>,
@@ -153,16 +91,13 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// Whether it has to wait for those it passes its bytes on to.
     pub(crate) fn is_blocked(&self) -> bool {
-        self.forward
-            .as_ref()
-            .is_some_and(|forward| forward.pending.len() >= PENDING_LIMIT)
+        self.forward.as_ref().is_some_and(Forward::is_full)
     }
 
-    pub(crate) fn pass_on(&mut self, bytes: &[u8]) {
-        if let Some(forward) = &mut self.forward {
-            forward.take(bytes);
-        }
+    pub(crate) fn is_pending(&self) -> bool {
+        self.forward.as_ref().is_some_and(Forward::is_pending)
     }
 }
 
@@ -175,13 +110,18 @@ pub(crate) struct Ends {
 }
 
 /// All of it for one run.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Plumbing {
     pub(crate) ends: Vec<Ends>,
     pub(crate) sources: Vec<Source>,
     pub(crate) feed: Option<Feed>,
     /// Our end of a piped stdin.
     pub(crate) writer: Option<OwnedFd>,
+    /// Files that were opened: two outputs into one file share its position.
+    files: Vec<(PathBuf, End)>,
+    /// Whether every byte has to come past us, for an idle limit or for lines.
+    see: bool,
+    lines: bool,
 }
 
 /// What went wrong, and with which of the caller's files.
@@ -195,23 +135,23 @@ fn making<T>(result: io::Result<T>) -> Result<T, Failure> {
     result.map_err(|error| ("make a pipe".to_owned(), error))
 }
 
-/// Lays the pipes for these stages. `see` is whether every byte has to come past us, for an idle
-/// limit or for lines.
+/// Opening a named pipe waits for its other side, and nobody's clock runs yet.
+fn no_named_pipe(path: &Path) -> Result<(), Failure> {
+    if fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo()) {
+        let why = "it is a named pipe, and opening it may wait for ever; \
+                   redirect inside a shell line, where the time limit counts";
+        return opening(path, Err(io::Error::new(io::ErrorKind::InvalidInput, why)));
+    }
+    Ok(())
+}
+
+/// Lays the pipes for these stages.
 pub(crate) fn lay(stages: &[Stage], see: bool, lines: bool) -> Result<Plumbing, Failure> {
-    let mut laid = Plumbing {
-        ends: Vec::new(),
-        sources: Vec::new(),
-        feed: None,
-        writer: None,
-    };
-    if let [
-        Stage {
-            pty: Some((rows, cols)),
-            ..
-        },
-    ] = stages
+    let mut laid = Plumbing { see, lines, ..Plumbing::default() };
+    if let [stage] = stages
+        && let Some((rows, cols)) = stage.pty
     {
-        laid.terminal(&stages[0], *rows, *cols, lines)?;
+        laid.terminal(stage, rows, cols)?;
         return Ok(laid);
     }
     let mut from_previous = None;
@@ -222,21 +162,14 @@ pub(crate) fn lay(stages: &[Stage], see: bool, lines: bool) -> Result<Plumbing, 
         };
         let stdout = if index + 1 < stages.len() {
             let (read, write) = making(sysio::pipe())?;
-            from_previous = Some(End::held(read));
-            End::held(write)
+            from_previous = Some(End::held(read)?);
+            End::held(write)?
         } else {
-            laid.output(&stage.stdout, Stream::Stdout, see, lines)?
+            laid.output(&stage.stdout, Stream::Stdout)?
         };
-        let stderr = if stage.merged {
-            stdout.clone()
-        } else {
-            laid.output(&stage.stderr, Stream::Stderr, see, lines)?
-        };
-        laid.ends.push(Ends {
-            stdin,
-            stdout,
-            stderr,
-        });
+        let stderr =
+            if stage.merged { stdout.clone() } else { laid.output(&stage.stderr, Stream::Stderr)? };
+        laid.ends.push(Ends { stdin, stdout, stderr });
     }
     Ok(laid)
 }
@@ -246,155 +179,144 @@ impl Plumbing {
         match stdin {
             Stdin::Null => Ok(End::Static(making(sysio::null())?)),
             Stdin::Inherit => Ok(End::Static(making(sysio::inherited(0))?)),
-            Stdin::File(path) => Ok(End::held(opening(path, File::open(path))?)),
+            Stdin::File(path) => {
+                no_named_pipe(path)?;
+                End::held(opening(path, File::open(path))?)
+            }
             Stdin::Bytes(bytes) => {
-                let (read, write) = making(sysio::pipe())?;
-                making(sysio::set_nonblocking(write.as_fd()))?;
-                let bytes = bytes.clone();
-                self.feed = Some(Feed {
-                    fd: write,
-                    bytes,
-                    at: 0,
-                    epilogue: b"",
-                });
-                Ok(End::held(read))
+                let (end, write) = input_pipe()?;
+                let bytes = Arc::clone(bytes);
+                self.feed = Some(Feed { fd: write, bytes, at: 0, epilogue: b"" });
+                Ok(end)
             }
             Stdin::Piped => {
-                let (read, write) = making(sysio::pipe())?;
-                making(sysio::set_nonblocking(write.as_fd()))?;
+                let (end, write) = input_pipe()?;
                 self.writer = Some(write);
-                Ok(End::held(read))
+                Ok(end)
             }
         }
     }
 
-    fn output(
-        &mut self,
-        output: &Output,
-        stream: Stream,
-        see: bool,
-        lines: bool,
-    ) -> Result<End, Failure> {
-        let own = match stream {
-            Stream::Stdout => 1,
-            Stream::Stderr => 2,
-        };
-        let (capture, place) = match output {
-            Output::Stream => (false, Some(End::Static(making(sysio::inherited(own))?))),
-            Output::Null => (false, Some(End::Static(making(sysio::null())?))),
-            Output::File(path) => {
-                let file = OpenOptions::new()
-                    .write(true)
-                    .create(true)
-                    .truncate(true)
-                    .open(path);
-                (false, Some(End::held(opening(path, file)?)))
+    /// Where an output goes that we need not see.
+    fn place(&mut self, output: &Output, stream: Stream) -> Result<Option<End>, Failure> {
+        let path = match output {
+            Output::Capture => return Ok(None),
+            Output::Null => return Ok(Some(End::Static(making(sysio::null())?))),
+            Output::Stream | Output::Tee => {
+                let own = match stream {
+                    Stream::Stdout => 1,
+                    Stream::Stderr => 2,
+                };
+                return Ok(Some(End::Static(making(sysio::inherited(own))?)));
             }
-            Output::Append(path) => {
-                let file = OpenOptions::new().append(true).create(true).open(path);
-                (false, Some(End::held(opening(path, file)?)))
-            }
-            Output::Capture => (true, None),
-            Output::Tee => (true, Some(End::Static(making(sysio::inherited(own))?))),
+            Output::File(path) | Output::Append(path) => path,
         };
-        let place = match place {
-            Some(place) if !capture && !see => return Ok(place),
-            other => other,
+        if let Some((_, end)) = self.files.iter().find(|(opened, _)| opened == path) {
+            return Ok(Some(end.clone()));
+        }
+        no_named_pipe(path)?;
+        let mut options = OpenOptions::new();
+        match output {
+            Output::Append(_) => options.append(true),
+            _ => options.write(true).truncate(true),
         };
-        // Stages of a pipeline that want the same share one pipe.
-        let forwards = place.is_some() && *output != Output::Null;
+        let end = End::held(opening(path, options.create(true).open(path))?)?;
+        self.files.push((path.clone(), end.clone()));
+        Ok(Some(end))
+    }
+
+    fn output(&mut self, output: &Output, stream: Stream) -> Result<End, Failure> {
+        let place = self.place(output, stream)?;
+        let capture = matches!(output, Output::Capture | Output::Tee);
+        if let Some(place) = &place
+            && !capture
+            && !self.see
+        {
+            return Ok(place.clone());
+        }
         let (read, write) = making(sysio::pipe())?;
-        let forward = match place {
-            Some(place) if forwards => Some(making(Forward::new(place.fd()))?),
-            Some(_) | None => None,
-        };
+        making(sysio::set_nonblocking(read.as_fd()))?;
+        let place = place.filter(|_| *output != Output::Null);
+        let forward = place.map(|place| Forward::new(place.fd())).transpose();
+        self.source(read, stream, capture, making(forward)?, true);
+        End::held(write)
+    }
+
+    fn source(
+        &mut self,
+        fd: OwnedFd,
+        stream: Stream,
+        capture: bool,
+        forward: Option<Forward>,
+        is_pipe: bool,
+    ) {
+        let splitter = self.lines.then(|| Splitter::new(stream));
         self.sources.push(Source {
-            fd: read,
+            fd: Some(fd),
             stream,
             capture,
             forward,
-            splitter: lines.then(|| Splitter::new(stream)),
-            is_pipe: true,
+            splitter,
+            is_pipe,
             enlarged: false,
             owed: 0,
         });
-        Ok(End::held(write))
     }
 
-    fn terminal(
-        &mut self,
-        stage: &Stage,
-        rows: u16,
-        cols: u16,
-        lines: bool,
-    ) -> Result<(), Failure> {
+    fn terminal(&mut self, stage: &Stage, rows: u16, cols: u16) -> Result<(), Failure> {
         let opened = pty::open(rows, cols);
         let (ours, theirs) = opened.map_err(|error| ("open a terminal".to_owned(), error))?;
         making(sysio::set_nonblocking(ours.as_fd()))?;
-        let typed = |bytes: &Arc<[u8]>| -> Result<Feed, Failure> {
-            // In line mode the first one ends an unfinished line, the next one the input.
-            let unfinished = bytes.last().is_some_and(|last| *last != b'\n');
-            let epilogue: &[u8] = if unfinished {
-                &[pty::END_OF_INPUT, pty::END_OF_INPUT]
-            } else {
-                &[pty::END_OF_INPUT]
-            };
-            let fd = making(sysio::duplicate(ours.as_fd()))?;
-            Ok(Feed {
-                fd,
-                bytes: bytes.clone(),
-                at: 0,
-                epilogue,
-            })
-        };
         match &stage.stdin {
-            Stdin::Null => self.feed = Some(typed(&Arc::from([]))?),
-            Stdin::Bytes(bytes) => self.feed = Some(typed(bytes)?),
-            Stdin::File(path) => {
-                let bytes = opening(path, std::fs::read(path))?;
-                self.feed = Some(typed(&bytes.into())?);
-            }
+            Stdin::Null => self.feed = Some(typed(&ours, &Arc::from([]))?),
+            Stdin::Bytes(bytes) => self.feed = Some(typed(&ours, bytes)?),
+            Stdin::File(path) => self.feed = Some(typed(&ours, &small_file(path)?.into())?),
             Stdin::Piped => self.writer = Some(making(sysio::duplicate(ours.as_fd()))?),
-            // The caller's own input cannot be a second terminal's too.
             Stdin::Inherit => {
-                let error = io::Error::from(io::ErrorKind::InvalidInput);
-                return Err((
-                    "pass the caller's stdin on to a new terminal".to_owned(),
-                    error,
-                ));
+                let why = "it has an input of its own; type into it with `Stdin::Piped`";
+                let error = io::Error::new(io::ErrorKind::InvalidInput, why);
+                return Err(("give the caller's stdin to a new terminal".to_owned(), error));
             }
         }
         let capture = matches!(stage.stdout, Output::Capture | Output::Tee);
-        let forward = match &stage.stdout {
-            Output::Capture | Output::Null => None,
-            Output::Stream | Output::Tee => {
-                Some(making(Forward::new(making(sysio::inherited(1))?))?)
-            }
-            Output::File(path) => {
-                let file = opening(path, File::create(path))?;
-                Some(making(Forward::new(file.as_fd()))?)
-            }
-            Output::Append(path) => {
-                let file = OpenOptions::new().append(true).create(true).open(path);
-                Some(making(Forward::new(opening(path, file)?.as_fd()))?)
-            }
+        let place = match &stage.stdout {
+            Output::Null => None,
+            other => self.place(other, Stream::Stdout)?,
         };
-        self.sources.push(Source {
-            fd: ours,
-            stream: Stream::Stdout,
-            capture,
-            forward,
-            splitter: lines.then(|| Splitter::new(Stream::Stdout)),
-            is_pipe: false,
-            enlarged: false,
-            owed: 0,
-        });
-        let theirs = End::held(theirs);
-        self.ends.push(Ends {
-            stdin: theirs.clone(),
-            stdout: theirs.clone(),
-            stderr: theirs,
-        });
+        let forward = making(place.map(|place| Forward::new(place.fd())).transpose())?;
+        self.source(ours, Stream::Stdout, capture, forward, false);
+        let theirs = End::held(theirs)?;
+        self.ends.push(Ends { stdin: theirs.clone(), stdout: theirs.clone(), stderr: theirs });
         Ok(())
     }
+}
+
+/// The child's end of a pipe for its input, and ours, on which writes do not wait.
+fn input_pipe() -> Result<(End, OwnedFd), Failure> {
+    let (read, write) = making(sysio::pipe())?;
+    making(sysio::set_nonblocking(write.as_fd()))?;
+    Ok((End::held(read)?, write))
+}
+
+/// Bytes to be typed on a terminal, then its end of input.
+fn typed(terminal: &OwnedFd, bytes: &Arc<[u8]>) -> Result<Feed, Failure> {
+    // In line mode the first one ends an unfinished line, the next one the input.
+    let unfinished = bytes.last().is_some_and(|last| *last != b'\n');
+    let epilogue: &[u8] =
+        if unfinished { &[pty::END_OF_INPUT; 2] } else { &[pty::END_OF_INPUT; 1] };
+    let fd = making(sysio::duplicate(terminal.as_fd()))?;
+    Ok(Feed { fd, bytes: Arc::clone(bytes), at: 0, epilogue })
+}
+
+/// The largest file that is typed on a terminal.
+const TYPED_LIMIT: u64 = 16 * 1024 * 1024;
+
+fn small_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    no_named_pipe(path)?;
+    let facts = opening(path, fs::metadata(path))?;
+    if facts.len() > TYPED_LIMIT {
+        let why = "more than 16 MiB are not typed on a terminal; write them with `Stdin::Piped`";
+        return opening(path, Err(io::Error::new(io::ErrorKind::InvalidInput, why)));
+    }
+    opening(path, fs::read(path))
 }

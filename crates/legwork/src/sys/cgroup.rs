@@ -29,8 +29,13 @@ impl Cgroup {
             io::Error::new(error.kind(), format!("create {}: {error}", path.display()))
         })?;
         let flags = OFlags::DIRECTORY | OFlags::RDONLY | OFlags::CLOEXEC;
-        let directory = rustix::fs::open(&path, flags, Mode::empty())?;
-        Ok(Cgroup { path, directory })
+        match rustix::fs::open(&path, flags, Mode::empty()) {
+            Ok(directory) => Ok(Cgroup { path, directory }),
+            Err(error) => {
+                let _ = fs::remove_dir(&path);
+                Err(error.into())
+            }
+        }
     }
 
     pub(crate) fn directory(&self) -> BorrowedFd<'_> {
@@ -38,14 +43,19 @@ impl Cgroup {
     }
 
     /// Everyone inside, nested cgroups included. Zombies are not counted by the kernel.
-    pub(crate) fn members(&self) -> Vec<proc::Seen> {
+    pub(crate) fn members(&self) -> io::Result<Vec<proc::Seen>> {
         let mut members = Vec::new();
-        self.each_directory(&mut |directory| {
-            let listed = fs::read_to_string(directory.join("cgroup.procs")).unwrap_or_default();
-            let pids = listed.lines().filter_map(|line| line.parse().ok());
-            members.extend(pids.filter_map(proc::stat).map(|stat| stat.seen()));
+        let mut result = Ok(());
+        self.each_directory(&mut |directory| match fs::read_to_string(
+            directory.join("cgroup.procs"),
+        ) {
+            Ok(listed) => {
+                let pids = listed.lines().filter_map(|line| line.parse().ok());
+                members.extend(pids.filter_map(proc::stat).map(|stat| stat.seen()));
+            }
+            Err(error) => result = Err(error),
         });
-        members
+        result.map(|()| members)
     }
 
     /// Ends everyone inside at once. Kernels before 5.14 have no `cgroup.kill`: there everyone is
@@ -56,7 +66,7 @@ impl Cgroup {
         }
         let freeze = self.path.join("cgroup.freeze");
         let _ = fs::write(&freeze, "1");
-        for member in self.members() {
+        for member in self.members().unwrap_or_default() {
             super::process::signal_seen(&member, crate::Signal::KILL);
         }
         let _ = fs::write(&freeze, "0");
@@ -66,9 +76,7 @@ impl Cgroup {
     /// controller does not count for this cgroup.
     pub(crate) fn out_of_memory(&self) -> Option<bool> {
         let events = fs::read_to_string(self.path.join("memory.events")).ok()?;
-        let kills = events
-            .lines()
-            .find_map(|line| line.strip_prefix("oom_kill "))?;
+        let kills = events.lines().find_map(|line| line.strip_prefix("oom_kill "))?;
         Some(kills.trim() != "0")
     }
 
@@ -80,9 +88,7 @@ impl Cgroup {
     /// Whether that file says so.
     pub(crate) fn is_empty(events: &mut fs::File) -> bool {
         let mut text = String::new();
-        let read = events
-            .rewind()
-            .and_then(|()| events.read_to_string(&mut text));
+        let read = events.rewind().and_then(|()| events.read_to_string(&mut text));
         read.is_err() || text.lines().any(|line| line == "populated 0")
     }
 
@@ -104,7 +110,7 @@ impl Cgroup {
 impl Drop for Cgroup {
     fn drop(&mut self) {
         self.each_directory(&mut |directory| {
-            // Survivors that the caller keeps hold the directory; it goes with the machine.
+            // Survivors hold the directory; the janitor keeps the cgroup until they are gone.
             let _ = fs::remove_dir(directory);
         });
     }
@@ -118,9 +124,7 @@ fn own_directory() -> io::Result<PathBuf> {
         mount_point(&mounts).map(PathBuf::from)
     });
     let no = |what: &str| io::Error::new(ErrorKind::Unsupported, what.to_owned());
-    let mount = mount
-        .as_deref()
-        .ok_or_else(|| no("no cgroup2 file system is mounted"))?;
+    let mount = mount.as_deref().ok_or_else(|| no("no cgroup2 file system is mounted"))?;
     let own = fs::read_to_string("/proc/self/cgroup")?;
     let path = own
         .lines()

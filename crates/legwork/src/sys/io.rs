@@ -1,20 +1,27 @@
 //! Pipes, waiting and writing, each with the hazard it avoids.
 
-use std::fs::{File, OpenOptions};
+use std::fs::OpenOptions;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
+use rustix::event::{EventfdFlags, PollFd, Timespec};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 use rustix::pipe::PipeFlags;
 
 /// A pipe that no other child inherits: read end, write end.
 pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
-    Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?)
+    let (read, write) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
+    Ok((out_of_the_way(read)?, out_of_the_way(write)?))
+}
+
+/// A descriptor of ours that is none of 0 to 2. A host may have closed those, and what is opened
+/// next lands there: it would be taken for the host's own input or output.
+pub(crate) fn out_of_the_way(fd: OwnedFd) -> io::Result<OwnedFd> {
+    if fd.as_raw_fd() > 2 { Ok(fd) } else { duplicate(fd.as_fd()) }
 }
 
 /// Makes reads and writes on this end return instead of wait. The other end is not touched.
@@ -25,10 +32,8 @@ pub(crate) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
 
 /// A counter that makes `poll` return; for waking a loop from another thread.
 pub(crate) fn eventfd() -> io::Result<OwnedFd> {
-    Ok(rustix::event::eventfd(
-        0,
-        EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK,
-    )?)
+    let flags = EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK;
+    out_of_the_way(rustix::event::eventfd(0, flags)?)
 }
 
 /// Makes the eventfd readable.
@@ -88,8 +93,8 @@ pub(crate) fn read<'b>(fd: BorrowedFd<'_>, buffer: &'b mut [MaybeUninit<u8>]) ->
 pub(crate) enum Put {
     Bytes(usize),
     Full,
-    /// Nobody reads any more.
-    Closed,
+    /// Nobody reads any more, or the place is full or broken.
+    Failed(Errno),
 }
 
 /// One write that does not raise SIGPIPE, whatever the host has done with that signal: a library
@@ -103,7 +108,7 @@ pub(crate) fn write(fd: BorrowedFd<'_>, bytes: &[u8]) -> Put {
     match result {
         Ok(count) => Put::Bytes(count),
         Err(Errno::AGAIN | Errno::INTR) => Put::Full,
-        Err(_) => Put::Closed,
+        Err(error) => Put::Failed(error),
     }
 }
 
@@ -132,10 +137,7 @@ fn without_sigpipe<T>(write: impl FnOnce() -> T) -> T {
         let was_pending = libc::sigismember(&raw const pending, libc::SIGPIPE) == 1;
         let result = write();
         if !was_pending {
-            let now = libc::timespec {
-                tv_sec: 0,
-                tv_nsec: 0,
-            };
+            let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
             libc::sigtimedwait(&raw const pipe, std::ptr::null_mut(), &raw const now);
         }
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
@@ -154,17 +156,12 @@ pub(crate) fn enlarge(pipe: BorrowedFd<'_>) {
 
 /// `/dev/null`, opened once for reading and writing.
 pub(crate) fn null() -> io::Result<BorrowedFd<'static>> {
-    static NULL: OnceLock<File> = OnceLock::new();
+    static NULL: OnceLock<OwnedFd> = OnceLock::new();
     if NULL.get().is_none() {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open("/dev/null")?;
-        let _ = NULL.set(file);
+        let file = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+        let _ = NULL.set(out_of_the_way(file.into())?);
     }
-    let file = NULL.get().ok_or(io::ErrorKind::NotFound)?;
-    // SAFETY: the file is in a static and never closed.
-    Ok(unsafe { BorrowedFd::borrow_raw(file.as_raw_fd()) })
+    NULL.get().map(OwnedFd::as_fd).ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 /// One of this process's own 0, 1, 2; `/dev/null` where the host has closed it, since a child
@@ -173,11 +170,21 @@ pub(crate) fn inherited(fd: i32) -> io::Result<BorrowedFd<'static>> {
     // SAFETY: 0 to 2 are never owned by a Rust value; the borrow is checked right here, and used
     // at once.
     let own = unsafe { BorrowedFd::borrow_raw(fd) };
-    if rustix::io::fcntl_getfd(own).is_ok() {
-        Ok(own)
-    } else {
-        null()
+    if rustix::io::fcntl_getfd(own).is_ok() { Ok(own) } else { null() }
+}
+
+/// A second way to the same terminal or pipe, on which writes return instead of wait. The first
+/// way is shared with others, and is not touched. `None` for what cannot be opened twice.
+pub(crate) fn nonblocking_twin(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
+    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(fd).ok()?.st_mode);
+    let twins = [rustix::fs::FileType::Fifo, rustix::fs::FileType::CharacterDevice];
+    if !twins.contains(&kind) {
+        return None;
     }
+    let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let twin = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?;
+    out_of_the_way(twin).ok()
 }
 
 /// A copy of a descriptor, closed on exec, out of the way of 0 to 2.
@@ -188,21 +195,6 @@ pub(crate) fn duplicate(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 /// How many bytes wait to be read; none where that cannot be told.
 pub(crate) fn available(fd: BorrowedFd<'_>) -> u64 {
     rustix::io::ioctl_fionread(fd).unwrap_or(0)
-}
-
-/// Whether a read would not wait: there are bytes, or the end.
-pub(crate) fn is_readable(fd: BorrowedFd<'_>) -> bool {
-    let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN)];
-    poll(&mut fds, Some(Duration::ZERO)).is_ok() && !fds[0].revents().is_empty()
-}
-
-/// Takes a descriptor out of an epoll instance, by its number: it may be closed already.
-#[cfg(feature = "tokio")]
-pub(crate) fn forget(epoll: impl std::os::fd::AsFd, fd: i32) {
-    // SAFETY: the number is only compared with what the instance holds; where it was closed, the
-    // kernel says so, and where it was given to another file, that one is not in the instance.
-    let fd = unsafe { BorrowedFd::borrow_raw(fd) };
-    let _ = rustix::event::epoll::delete(epoll, fd);
 }
 
 /// Lets the runtime watch a descriptor.

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStringExt;
 
 /// One process, named so that it cannot be taken for a later one with the same pid.
@@ -31,19 +31,19 @@ impl Stat {
     }
 
     pub(crate) fn seen(&self) -> Seen {
-        Seen {
-            pid: self.pid,
-            start_ticks: self.start_ticks,
-        }
+        Seen { pid: self.pid, start_ticks: self.start_ticks }
     }
 }
 
 /// The facts of one process; `None` where there is none.
 pub(crate) fn stat(pid: i32) -> Option<Stat> {
+    read_stat(pid).ok()?
+}
+
+fn read_stat(pid: i32) -> io::Result<Option<Stat>> {
     let mut buffer = [0; 1024];
-    let mut file = File::open(format!("/proc/{pid}/stat")).ok()?;
-    let length = file.read(&mut buffer).ok()?;
-    parse_stat(&buffer[..length])
+    let length = File::open(format!("/proc/{pid}/stat"))?.read(&mut buffer)?;
+    Ok(parse_stat(&buffer[..length]))
 }
 
 /// The command name stands in parentheses and may hold anything, parentheses included: the
@@ -51,39 +51,36 @@ pub(crate) fn stat(pid: i32) -> Option<Stat> {
 fn parse_stat(line: &[u8]) -> Option<Stat> {
     let open = line.iter().position(|b| *b == b'(')?;
     let close = line.iter().rposition(|b| *b == b')')?;
-    let pid = std::str::from_utf8(&line[..open])
-        .ok()?
-        .trim()
-        .parse()
-        .ok()?;
-    let mut fields = std::str::from_utf8(&line[close + 1..])
-        .ok()?
-        .split_ascii_whitespace();
+    let pid = std::str::from_utf8(&line[..open]).ok()?.trim().parse().ok()?;
+    let mut fields = std::str::from_utf8(&line[close + 1..]).ok()?.split_ascii_whitespace();
     let state = *fields.next()?.as_bytes().first()?;
     let parent = fields.next()?.parse().ok()?;
     let group = fields.next()?.parse().ok()?;
     let session = fields.next()?.parse().ok()?;
     // Fields 7 to 21 are of no interest here.
     let start_ticks = fields.nth(15)?.parse().ok()?;
-    Some(Stat {
-        pid,
-        state,
-        parent,
-        group,
-        session,
-        start_ticks,
-    })
+    Some(Stat { pid, state, parent, group, session, start_ticks })
 }
 
-/// Every process there is now.
-pub(crate) fn all() -> Vec<Stat> {
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(stat)
-        .collect()
+/// Every process there is now. An error is not "nobody": whoever asks has to know.
+pub(crate) fn all() -> io::Result<Vec<Stat>> {
+    let pids =
+        fs::read_dir("/proc")?.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok());
+    let mut all = Vec::new();
+    for pid in pids {
+        match read_stat(pid) {
+            Ok(stat) => all.extend(stat),
+            Err(error) if is_shortage(&error) => return Err(error),
+            // It has ended meanwhile.
+            Err(_) => {}
+        }
+    }
+    Ok(all)
+}
+
+/// Out of descriptors or memory: it says nothing about the process.
+fn is_shortage(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM))
 }
 
 /// The children of this process. Read from the kernel's own list where it keeps one, which is
@@ -93,20 +90,14 @@ pub(crate) fn children_of_this_process() -> Vec<Stat> {
         let mut children = Vec::new();
         for thread in fs::read_dir("/proc/self/task").ok()? {
             let list = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
-            children.extend(
-                list.split_ascii_whitespace()
-                    .filter_map(|pid| stat(pid.parse().ok()?)),
-            );
+            children
+                .extend(list.split_ascii_whitespace().filter_map(|pid| stat(pid.parse().ok()?)));
         }
         Some(children)
     };
     let own = std::process::id() as i32;
-    listed().unwrap_or_else(|| {
-        all()
-            .into_iter()
-            .filter(|stat| stat.parent == own)
-            .collect()
-    })
+    let seek = || all().unwrap_or_default().into_iter().filter(|stat| stat.parent == own).collect();
+    listed().unwrap_or_else(seek)
 }
 
 /// Whether the environment that a process was started with holds `name` with `token` among its
@@ -128,10 +119,7 @@ pub(crate) fn command(pid: i32) -> Vec<OsString> {
     let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     if !line.is_empty() {
         let line = line.strip_suffix(b"\0").unwrap_or(&line);
-        return line
-            .split(|b| *b == 0)
-            .map(|arg| OsString::from_vec(arg.to_vec()))
-            .collect();
+        return line.split(|b| *b == 0).map(|arg| OsString::from_vec(arg.to_vec())).collect();
     }
     match fs::read_to_string(format!("/proc/{pid}/comm")) {
         Ok(name) => vec![format!("[{}]", name.trim_end()).into()],
@@ -147,14 +135,8 @@ mod tests {
     fn a_name_full_of_parentheses_does_not_shift_the_fields() {
         let line = b"42 (a) R 7 (b c)) S 1 40 39 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 777 9 10";
         let stat = parse_stat(line).unwrap();
-        let expected = Stat {
-            pid: 42,
-            state: b'S',
-            parent: 1,
-            group: 40,
-            session: 39,
-            start_ticks: 777,
-        };
+        let expected =
+            Stat { pid: 42, state: b'S', parent: 1, group: 40, session: 39, start_ticks: 777 };
         assert_eq!(stat, expected);
     }
 
@@ -162,7 +144,7 @@ mod tests {
     fn this_process_is_there_and_nonsense_is_not() {
         let me = stat(std::process::id() as i32).unwrap();
         assert!(!me.is_zombie());
-        assert!(all().iter().any(|other| other.seen() == me.seen()));
+        assert!(all().unwrap().iter().any(|other| other.seen() == me.seen()));
         assert_eq!(stat(-5), None);
         assert!(parse_stat(b"").is_none() && parse_stat(b"1 (x) S 2").is_none());
         assert!(!command(me.pid).is_empty());

@@ -6,7 +6,7 @@
 //! through a pidfd whose start time was checked.
 
 use std::io;
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
 use rustix::process::{
@@ -19,30 +19,18 @@ use crate::ending::WaitStatus;
 use crate::outcome::Usage;
 use crate::signal::Signal;
 
-/// What the kernel says of a child.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Life {
-    Running,
-    Ended(WaitStatus),
-    /// Over, but the status went to somebody else: the host ignores SIGCHLD, or reaped it.
-    Lost,
-}
-
 /// A child whose pid is held: not reaped before `reap`.
 #[derive(Debug)]
 pub(crate) struct Leader {
     pid: Pid,
     pidfd: OwnedFd,
+    gone: bool,
     reaped: bool,
 }
 
 impl Leader {
     pub(crate) fn new(spawned: Spawned) -> Leader {
-        Leader {
-            pid: spawned.pid,
-            pidfd: spawned.pidfd,
-            reaped: false,
-        }
+        Leader { pid: spawned.pid, pidfd: spawned.pidfd, gone: false, reaped: false }
     }
 
     pub(crate) fn pid(&self) -> Pid {
@@ -59,28 +47,21 @@ impl Leader {
         !self.reaped
     }
 
-    /// Whether it has ended, without reaping it.
-    pub(crate) fn look(&mut self) -> Life {
+    /// Whether it has ended; it is not reaped by asking.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone
+    }
+
+    /// Asks the kernel whether it has ended, without reaping it.
+    pub(crate) fn look(&mut self) {
         let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
         match waitid(WaitId::PidFd(self.pidfd()), options) {
-            Ok(None) => Life::Running,
-            Ok(Some(status)) => match (status.exit_status(), status.terminating_signal()) {
-                (Some(code), _) => Life::Ended(WaitStatus::Exited { code }),
-                (None, Some(signal)) => match Signal::from_number(signal) {
-                    Some(signal) => {
-                        let core_dumped = status.dumped();
-                        Life::Ended(WaitStatus::Signaled {
-                            signal,
-                            core_dumped,
-                        })
-                    }
-                    None => Life::Lost,
-                },
-                (None, None) => Life::Running,
-            },
+            Ok(None) | Err(Errno::INTR) => {}
+            Ok(Some(_)) => self.gone = true,
+            // The status went to somebody else: the host ignores SIGCHLD, or reaped it.
             Err(_) => {
+                self.gone = true;
                 self.reaped = true;
-                Life::Lost
             }
         }
     }
@@ -96,10 +77,7 @@ impl Leader {
     }
 
     fn changed(&self, what: WaitIdOptions) -> bool {
-        matches!(
-            waitid(WaitId::PidFd(self.pidfd()), what | WaitIdOptions::NOHANG),
-            Ok(Some(_))
-        )
+        matches!(waitid(WaitId::PidFd(self.pidfd()), what | WaitIdOptions::NOHANG), Ok(Some(_)))
     }
 
     /// Signals the leader alone. Whether it was there to take it.
@@ -125,7 +103,7 @@ impl Leader {
         if self.reaped {
             return Some((None, None));
         }
-        let (status, usage) = match wait4(self.pid, libc::WNOHANG) {
+        let (status, usage) = match collect(self.pidfd(), libc::WNOHANG) {
             Ok(Some((status, usage))) => (Some(status), Some(usage)),
             Ok(None) => return None,
             Err(_) => (None, None),
@@ -141,37 +119,40 @@ fn send(pidfd: BorrowedFd<'_>, signal: Signal) -> Result<(), Errno> {
     pidfd_send_signal(pidfd, signal)
 }
 
-fn wait4(pid: Pid, options: i32) -> io::Result<Option<(WaitStatus, Usage)>> {
-    let mut raw = 0;
-    // SAFETY: zero is a valid value for plain numbers, and both pointers are to this frame.
-    let (result, usage) = unsafe {
+/// Reaps through the pidfd, never by number: another part of this process may have reaped the
+/// child already, and its number may be another child's by now.
+fn collect(pidfd: BorrowedFd<'_>, options: i32) -> io::Result<Option<(WaitStatus, Usage)>> {
+    // SAFETY: zero is a valid value for plain numbers, and both pointers are to this frame. The
+    // system call itself is used because the C library's function has no place for the usage.
+    let (result, info, usage) = unsafe {
+        let mut info: libc::siginfo_t = std::mem::zeroed();
         let mut usage: libc::rusage = std::mem::zeroed();
-        let result = libc::wait4(
-            pid.as_raw_nonzero().get(),
-            &raw mut raw,
-            options,
+        let result = libc::syscall(
+            libc::SYS_waitid,
+            libc::P_PIDFD,
+            pidfd.as_raw_fd(),
+            &raw mut info,
+            libc::WEXITED | options,
             &raw mut usage,
         );
-        (result, usage)
+        (result, info, usage)
     };
-    match result {
-        -1 => Err(io::Error::last_os_error()),
-        0 => Ok(None),
-        _ => Ok(status_of(raw).map(|status| (status, usage_of(&usage)))),
+    if result == -1 {
+        return Err(io::Error::last_os_error());
     }
-}
-
-fn status_of(raw: i32) -> Option<WaitStatus> {
-    if libc::WIFEXITED(raw) {
-        return Some(WaitStatus::Exited {
-            code: libc::WEXITSTATUS(raw),
-        });
+    // SAFETY: after a successful wait the kernel has filled in these fields, or left them zero.
+    let (pid, status) = unsafe { (info.si_pid(), info.si_status()) };
+    if pid == 0 {
+        return Ok(None);
     }
-    let signal = Signal::from_number(libc::WTERMSIG(raw))?;
-    Some(WaitStatus::Signaled {
-        signal,
-        core_dumped: libc::WCOREDUMP(raw),
-    })
+    let status = match info.si_code {
+        libc::CLD_EXITED => WaitStatus::Exited { code: status },
+        code => {
+            let signal = Signal::from_number(status).ok_or(io::ErrorKind::InvalidData)?;
+            WaitStatus::Signaled { signal, core_dumped: code == libc::CLD_DUMPED }
+        }
+    };
+    Ok(Some((status, usage_of(&usage))))
 }
 
 fn usage_of(usage: &libc::rusage) -> Usage {
@@ -186,21 +167,27 @@ fn usage_of(usage: &libc::rusage) -> Usage {
 }
 
 /// Collects a child that failed before its program ran. It has exited already.
-pub(crate) fn reap_failed(pid: Pid) {
+pub(crate) fn reap_failed(pidfd: BorrowedFd<'_>) {
     // Where the host ignores SIGCHLD there is nothing to collect, and that is fine.
-    while let Err(error) = wait4(pid, 0) {
+    while let Err(error) = collect(pidfd, 0) {
         if error.kind() != io::ErrorKind::Interrupted {
             break;
         }
     }
 }
 
-/// Collects a foster child of this process (see `containment::subreaper`) if it has ended.
-/// Whether it is gone.
+/// Collects a foster child of this process (see `containment`) if it has ended. Whether it is
+/// gone.
 pub(crate) fn reap_foster_child(pid: i32) -> bool {
-    match Pid::from_raw(pid).map(|pid| wait4(pid, libc::WNOHANG)) {
-        Some(Ok(collected)) => collected.is_some(),
-        Some(Err(_)) | None => true,
+    let pidfd = Pid::from_raw(pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
+    match pidfd {
+        Some(Ok(pidfd)) => match collect(pidfd.as_fd(), libc::WNOHANG) {
+            Ok(collected) => collected.is_some(),
+            Err(_) => true,
+        },
+        // Out of descriptors is not gone.
+        Some(Err(error)) => error == Errno::SRCH,
+        None => true,
     }
 }
 
@@ -244,9 +231,7 @@ pub(crate) fn ignores_sigchld() -> bool {
 /// Makes this process the one that orphans of its descendants come back to.
 pub(crate) fn adopt_orphans() -> io::Result<()> {
     // The value only says on or off.
-    Ok(rustix::process::set_child_subreaper(Some(
-        rustix::process::getpid(),
-    ))?)
+    Ok(rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?)
 }
 
 /// Whether orphans come back to this process.

@@ -15,7 +15,7 @@
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
 
@@ -34,11 +34,12 @@ pub(crate) enum Group {
     Session,
 }
 
-/// One resource limit: soft and hard are set to the same value.
+/// One resource limit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rlimit {
     pub(crate) resource: u32,
-    pub(crate) value: u64,
+    pub(crate) soft: u64,
+    pub(crate) hard: u64,
 }
 
 /// Everything the child does before it becomes the program.
@@ -133,15 +134,9 @@ pub(crate) struct CStrings {
 
 impl CStrings {
     pub(crate) fn new(strings: Vec<CString>) -> CStrings {
-        let pointers = strings
-            .iter()
-            .map(|s| s.as_ptr())
-            .chain(std::iter::once(ptr::null()))
-            .collect();
-        CStrings {
-            _strings: strings,
-            pointers,
-        }
+        let pointers =
+            strings.iter().map(|s| s.as_ptr()).chain(std::iter::once(ptr::null())).collect();
+        CStrings { _strings: strings, pointers }
     }
 }
 
@@ -212,19 +207,9 @@ pub(crate) fn spawn(setup: &Setup<'_>) -> Result<Spawned, Refused> {
             // child is done with `shared` and the stack, both of which outlive the call.
             let pid = unsafe {
                 let top = stack.as_mut_ptr().add(stack.capacity()).cast::<c_void>();
-                libc::clone(
-                    enter_with_status,
-                    top,
-                    flags | libc::SIGCHLD,
-                    arg,
-                    &raw mut pidfd,
-                )
+                libc::clone(enter_with_status, top, flags | libc::SIGCHLD, arg, &raw mut pidfd)
             };
-            if pid == -1 {
-                Err(io::Error::last_os_error())
-            } else {
-                Ok(pid)
-            }
+            if pid == -1 { Err(io::Error::last_os_error()) } else { Ok(pid) }
         }
         Some(cgroup) => {
             let args = into_cgroup::Args {
@@ -242,33 +227,32 @@ pub(crate) fn spawn(setup: &Setup<'_>) -> Result<Spawned, Refused> {
     };
     drop(blocked);
 
-    let pid = result.map_err(|error| Refused {
-        step: Step::Clone,
-        error,
-    })?;
+    let pid = result.map_err(|error| Refused { step: Step::Clone, error })?;
     // SAFETY: the kernel stored a fresh descriptor there, which nobody else knows of.
     let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd) };
+    let pidfd = match super::io::out_of_the_way(pidfd) {
+        Ok(pidfd) => pidfd,
+        // Without a descriptor the child cannot be held; it has only just begun.
+        Err(error) => {
+            if let Some(pid) = Pid::from_raw(pid) {
+                let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+                let _ = rustix::process::waitpid(Some(pid), rustix::process::WaitOptions::empty());
+            }
+            return Err(Refused { step: Step::Clone, error });
+        }
+    };
     // SAFETY: written by the child, which is done with it; volatile because the compiler did not
     // see the child run.
     let (step, errno) = unsafe {
-        (
-            ptr::read_volatile(&raw const shared.step),
-            ptr::read_volatile(&raw const shared.errno),
-        )
+        (ptr::read_volatile(&raw const shared.step), ptr::read_volatile(&raw const shared.errno))
     };
     let pid = Pid::from_raw(pid).ok_or_else(|| Refused {
         step: Step::Clone,
         error: io::Error::from_raw_os_error(libc::EAGAIN),
     })?;
-    if let Some(step) = usize::try_from(step)
-        .ok()
-        .and_then(|step| Step::ALL.get(step))
-    {
-        super::process::reap_failed(pid);
-        return Err(Refused {
-            step: *step,
-            error: io::Error::from_raw_os_error(errno),
-        });
+    if let Some(step) = usize::try_from(step).ok().and_then(|step| Step::ALL.get(step)) {
+        super::process::reap_failed(pidfd.as_fd());
+        return Err(Refused { step: *step, error: io::Error::from_raw_os_error(errno) });
     }
     Ok(Spawned { pid, pidfd })
 }
@@ -305,13 +289,7 @@ unsafe fn become_program(shared: &Shared) -> Result<std::convert::Infallible, St
         let default = KernelSigaction::default();
         for signal in 1..=LAST_SIGNAL {
             let size = size_of::<u64>();
-            libc::syscall(
-                libc::SYS_rt_sigaction,
-                signal,
-                &raw const default,
-                0usize,
-                size,
-            );
+            libc::syscall(libc::SYS_rt_sigaction, signal, &raw const default, 0usize, size);
         }
 
         match shared.group {
@@ -328,10 +306,7 @@ unsafe fn become_program(shared: &Shared) -> Result<std::convert::Infallible, St
         }
         if shared.foreground >= 0 {
             // SIGTTOU is blocked, so a background group may do this.
-            check(
-                libc::tcsetpgrp(shared.foreground, libc::getpgrp()),
-                Step::Foreground,
-            )?;
+            check(libc::tcsetpgrp(shared.foreground, libc::getpgrp()), Step::Foreground)?;
         }
         if !shared.workdir.is_null() {
             check(libc::chdir(shared.workdir), Step::Workdir)?;
@@ -352,24 +327,13 @@ unsafe fn become_program(shared: &Shared) -> Result<std::convert::Infallible, St
             check(libc::ioctl(0, libc::TIOCSCTTY, 0), Step::Terminal)?;
         }
 
-        for index in 0..shared.limit_count {
-            let Rlimit { resource, value } = *shared.limits.add(index);
-            let limit = libc::rlimit {
-                rlim_cur: value,
-                rlim_max: value,
-            };
-            check(libc::setrlimit(resource, &raw const limit), Step::Limit)?;
-        }
         if let Some(nice) = shared.nice {
             check(libc::setpriority(libc::PRIO_PROCESS, 0, nice), Step::Nice)?;
         }
         if !shared.oom_score_adj.is_null() {
             // The kernel sees that this is a vfork child and leaves the parent's value alone.
             let file = c"/proc/self/oom_score_adj".as_ptr();
-            let fd = check(
-                libc::open(file, libc::O_WRONLY | libc::O_CLOEXEC),
-                Step::OomScore,
-            )?;
+            let fd = check(libc::open(file, libc::O_WRONLY | libc::O_CLOEXEC), Step::OomScore)?;
             let text = shared.oom_score_adj;
             if libc::write(fd, text.cast(), libc::strlen(text)) == -1 {
                 return Err(Step::OomScore);
@@ -379,13 +343,17 @@ unsafe fn become_program(shared: &Shared) -> Result<std::convert::Infallible, St
         if libc::syscall(libc::SYS_close_range, 3u32, u32::MAX, 0u32) == -1 {
             // A sandbox that forbids the call: one by one.
             let mut limit: libc::rlimit = std::mem::zeroed();
-            check(
-                libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit),
-                Step::CloseFds,
-            )?;
+            check(libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit), Step::CloseFds)?;
             for fd in 3..limit.rlim_cur.min(1 << 20) as c_int {
                 libc::close(fd);
             }
+        }
+
+        // Last, since a low limit may forbid what stands above.
+        for index in 0..shared.limit_count {
+            let Rlimit { resource, soft, hard } = *shared.limits.add(index);
+            let limit = libc::rlimit { rlim_cur: soft, rlim_max: hard };
+            check(libc::setrlimit(resource, &raw const limit), Step::Limit)?;
         }
 
         let mut none: libc::sigset_t = std::mem::zeroed();

@@ -1,19 +1,27 @@
 //! The caller's own terminal: who is in its foreground, and giving it back as it was.
 
 use std::fs::OpenOptions;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::time::Duration;
 
-use rustix::process::{Pid, getpgrp, kill_process_group};
+use rustix::process::{Pid, getpgrp, kill_process_group, test_kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
-/// The controlling terminal of this process, where it has one.
-pub(crate) fn controlling() -> Option<OwnedFd> {
-    OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open("/dev/tty")
-        .ok()
-        .map(OwnedFd::from)
+use super::io::out_of_the_way;
+
+/// The controlling terminal of this process.
+fn controlling() -> io::Result<OwnedFd> {
+    out_of_the_way(OpenOptions::new().read(true).write(true).open("/dev/tty")?.into())
+}
+
+/// Whether this process has a controlling terminal. Where that cannot be told, it has one: to
+/// share the caller's group without need is harmless, to miss Ctrl-C is not.
+pub(crate) fn exists() -> bool {
+    match controlling() {
+        Ok(_) => true,
+        Err(error) => !matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENOENT)),
+    }
 }
 
 /// The terminal as it was before a child got it.
@@ -25,9 +33,7 @@ pub(crate) struct Loan {
 
 impl std::fmt::Debug for Loan {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Loan")
-            .field("owner", &self.owner)
-            .finish_non_exhaustive()
+        f.debug_struct("Loan").field("owner", &self.owner).finish_non_exhaustive()
     }
 }
 
@@ -35,25 +41,28 @@ impl Loan {
     /// Prepares to lend the terminal; `None` where there is none, or it is not ours to lend
     /// because we are in the background ourselves.
     pub(crate) fn new() -> Option<Loan> {
-        let terminal = controlling()?;
+        let terminal = controlling().ok()?;
         let owner = getpgrp();
         if tcgetpgrp(&terminal).ok()? != owner {
             return None;
         }
         let settings = tcgetattr(&terminal).ok();
-        Some(Loan {
-            terminal,
-            owner,
-            settings,
-        })
+        Some(Loan { terminal, owner, settings })
     }
 
     pub(crate) fn terminal(&self) -> BorrowedFd<'_> {
         self.terminal.as_fd()
     }
 
-    /// Takes the terminal back, with the settings it had.
-    pub(crate) fn take_back(&self) {
+    /// Takes the terminal back, with the settings it had; unless a shell has it meanwhile, because
+    /// we are in the background.
+    pub(crate) fn take_back(&self, group: Option<Pid>) {
+        let holder = tcgetpgrp(&self.terminal).ok();
+        // A group that is gone holds it still, and nobody else can take it from there.
+        let is_ours = holder.is_none() || holder == group || holder == Some(self.owner);
+        if !is_ours && holder.is_some_and(|holder| test_kill_process_group(holder).is_ok()) {
+            return;
+        }
         without_ttou(|| {
             let _ = tcsetpgrp(&self.terminal, self.owner);
             if let Some(settings) = &self.settings {
@@ -62,27 +71,29 @@ impl Loan {
         });
     }
 
-    /// Lends it to a group.
-    pub(crate) fn give(&self, group: Pid) {
-        without_ttou(|| {
-            let _ = tcsetpgrp(&self.terminal, group);
-        });
-    }
-
     /// The child was stopped from the keyboard: stop with it, as a shell's job does, and come
-    /// back when the person continues us.
+    /// back when the person continues us. In the foreground the child gets the terminal again; in
+    /// the background it does without.
     pub(crate) fn stop_too(&self, group: Pid) {
         let child_settings = tcgetattr(&self.terminal).ok();
-        self.take_back();
+        self.take_back(Some(group));
         let _ = kill_process_group(self.owner, rustix::process::Signal::TSTP);
-        self.give(group);
-        if let Some(settings) = child_settings {
-            without_ttou(|| {
-                let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &settings);
-            });
+        // Another thread may be the one that takes the signal; this one must not run ahead of it.
+        std::thread::sleep(STOP_LANDS);
+        if tcgetpgrp(&self.terminal).ok() != Some(self.owner) {
+            return;
         }
+        without_ttou(|| {
+            let _ = tcsetpgrp(&self.terminal, group);
+            if let Some(settings) = child_settings {
+                let _ = tcsetattr(&self.terminal, OptionalActions::Drain, &settings);
+            }
+        });
     }
 }
+
+/// How long a stop signal to our own process may take to reach all its threads.
+const STOP_LANDS: Duration = Duration::from_millis(20);
 
 /// Runs `f` with SIGTTOU blocked in this thread: a group that is not in the foreground may then
 /// change the terminal without being stopped for it.

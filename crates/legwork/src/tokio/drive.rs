@@ -1,8 +1,9 @@
 //! The driver on tokio: waits for the machine's descriptors and clock, then lets it take turns.
 
+use std::ffi::OsString;
 use std::future::Future as _;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -31,52 +32,69 @@ const TURNS: usize = 8;
 pub(super) async fn run(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<Outcome> {
     let plan = plan::plan(stages, options, verb)?;
     let command = plan.command();
+    // Whatever the runtime may refuse is asked for before anything is started.
+    let watch = Watch::new().map_err(|error| refused(command.clone(), error))?;
     let machine = Guarded::new(Machine::start(plan, None)?.0);
-    let outcome = drive(machine)
-        .await
-        .map_err(|error| refused(command, error))?;
+    let outcome = drive(machine, watch).await.map_err(|error| refused(command, error))?;
     checked(outcome, options, verb)
 }
 
 pub(super) fn spawn(stages: &[Exec], options: &RunOptions) -> Result<Running> {
+    let runtime = tokio::runtime::Handle::current();
     let plan = plan::plan(stages, options, Verb::Spawn)?;
     let command = plan.command();
+    let workdir = plan.stages.first().and_then(|stage| stage.workdir.clone());
     let is_terminal = plan.stages.first().is_some_and(|stage| stage.pty.is_some());
+    let watch = Watch::new().map_err(|error| refused(command.clone(), error))?;
     let shared = Shared::new().map_err(|error| refused(command.clone(), error))?;
     let (machine, writer) = Machine::start(plan, Some(Arc::clone(&shared)))?;
-    let pid = machine.pid();
+    let mut machine = Guarded::new(machine);
+    let pid = machine.get().pid();
     let writer = match writer {
         Some(fd) => {
+            // Where this fails, dropping the machine ends what was started.
             let watched = sysio::watched(fd, Interest::WRITABLE);
             let fd = watched.map_err(|error| refused(command.clone(), error))?;
             Some(Writer { fd, is_terminal })
         }
         None => None,
     };
-    let machine = Guarded::new(machine);
-    let on_exit = OnExit(Arc::clone(&shared));
-    tokio::spawn(async move {
-        if let Ok(outcome) = drive(machine).await {
-            on_exit.0.finish(outcome);
+    let on_exit = OnExit {
+        shared: Arc::clone(&shared),
+        without_outcome: Some(Outcome::unknown(command, workdir, pid)),
+    };
+    runtime.spawn(async move {
+        let mut on_exit = on_exit;
+        if let Ok(outcome) = drive(machine, watch).await {
+            on_exit.without_outcome = None;
+            on_exit.shared.finish(outcome);
         }
     });
-    Ok(Running::new(
-        shared,
-        writer,
-        pid,
-        options.check.unwrap_or(false),
-    ))
+    Ok(Running::new(shared, writer, pid, options.check.unwrap_or(false)))
 }
 
-fn refused(command: Vec<std::ffi::OsString>, error: io::Error) -> CommandError {
+/// Tells the handle when the driver is gone without an outcome.
+struct OnExit {
+    shared: Arc<Shared>,
+    without_outcome: Option<Outcome>,
+}
+
+impl Drop for OnExit {
+    fn drop(&mut self) {
+        if let Some(outcome) = self.without_outcome.take() {
+            self.shared.finish(outcome);
+        }
+    }
+}
+
+fn refused(command: Vec<OsString>, error: io::Error) -> CommandError {
     let reason = format!("cannot watch it on this runtime: {error}");
     CommandError::not_started(command, None, NotStarted::System { reason }, Some(error))
 }
 
-/// Waits for a machine's end. Where the runtime cannot watch it, dropping the machine ends the
+/// Waits for a machine's end. Where the runtime fails to watch it, dropping the machine ends the
 /// tree.
-async fn drive(mut machine: Guarded) -> io::Result<Outcome> {
-    let mut watch = Watch::new()?;
+async fn drive(mut machine: Guarded, mut watch: Watch) -> io::Result<Outcome> {
     let mut sleep = pin!(sleep_until(Instant::now()));
     loop {
         for _ in 0..TURNS {
@@ -92,9 +110,7 @@ async fn drive(mut machine: Guarded) -> io::Result<Outcome> {
             tokio::task::yield_now().await;
             continue;
         }
-        watch
-            .changed(machine.get().patience(), sleep.as_mut())
-            .await?;
+        watch.changed(machine.get().patience(), sleep.as_mut()).await?;
     }
 }
 
@@ -111,32 +127,32 @@ impl Watch {
     fn new() -> io::Result<Watch> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let epoll = sysio::watched(epoll, Interest::READABLE)?;
-        Ok(Watch {
-            epoll,
-            watched: Vec::new(),
-            always_ready: false,
-        })
+        Ok(Watch { epoll, watched: Vec::new(), always_ready: false })
     }
 
     /// Makes the set that is watched the one that the machine waits for now.
-    fn follow(&mut self, machine: &Machine) -> io::Result<()> {
+    fn follow(&mut self, machine: &mut Machine) -> io::Result<()> {
+        // Out of the set before they are closed: epoll would go on watching what a copy of the
+        // descriptor keeps open.
+        machine.bury(|fd| self.forget(fd));
         let mut wanted = Vec::with_capacity(8);
-        machine.interest(&mut |fd, wants| wanted.push((fd, wants)));
+        machine.interest(&mut |_, fd, wants| wanted.push((fd, wants)));
         self.always_ready = false;
-        let gone: Vec<RawFd> = self
+        let stale: Vec<_> = self
             .watched
             .iter()
             .filter(|(old, wants)| {
-                !wanted
-                    .iter()
-                    .any(|(fd, w)| fd.as_raw_fd() == *old && w == wants)
+                !wanted.iter().any(|(fd, now)| fd.as_raw_fd() == *old && now == wants)
             })
             .map(|(old, _)| *old)
             .collect();
-        for fd in gone {
+        for fd in stale {
+            // Not wanted now, but open: it is the machine's, as are all that were not buried.
+            let open = machine.descriptor(fd);
+            if let Some(open) = open {
+                let _ = epoll::delete(&self.epoll, open);
+            }
             self.watched.retain(|(old, _)| *old != fd);
-            // A descriptor that was closed has left by itself.
-            sysio::forget(&self.epoll, fd);
         }
         for (fd, wants) in wanted {
             if self.watched.contains(&(fd.as_raw_fd(), wants)) {
@@ -149,12 +165,16 @@ impl Watch {
             match epoll::add(&self.epoll, fd, EventData::new_u64(0), flags) {
                 Ok(()) => self.watched.push((fd.as_raw_fd(), wants)),
                 Err(Errno::PERM) => self.always_ready = true,
-                // Wanted twice: one watch serves both, since each turn looks at everything.
-                Err(Errno::EXIST) => {}
                 Err(error) => return Err(error.into()),
             }
         }
         Ok(())
+    }
+
+    fn forget(&mut self, fd: BorrowedFd<'_>) {
+        self.watched.retain(|(old, _)| *old != fd.as_raw_fd());
+        // Where it was not watched, there is nothing to forget.
+        let _ = epoll::delete(&self.epoll, fd);
     }
 
     /// Whether something can be done right now.
@@ -162,14 +182,8 @@ impl Watch {
         if self.always_ready {
             return Ok(true);
         }
-        let mut events = [epoll::Event {
-            flags: EventFlags::empty(),
-            data: EventData::new_u64(0),
-        }];
-        let now = rustix::event::Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
+        let mut events = [epoll::Event { flags: EventFlags::empty(), data: EventData::new_u64(0) }];
+        let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
         match epoll::wait(&self.epoll, &mut events, Some(&now)) {
             Ok(count) => Ok(count > 0),
             Err(Errno::INTR) => Ok(true),
@@ -206,18 +220,6 @@ impl Watch {
                 return Poll::Ready(Ok(()));
             }
             ready.clear_ready();
-        }
-    }
-}
-
-/// Tells the handle when the driver is gone without an outcome: a line callback panicked, or the
-/// runtime was shut down.
-struct OnExit(Arc<Shared>);
-
-impl Drop for OnExit {
-    fn drop(&mut self) {
-        if !self.0.is_finished() {
-            self.0.abandon();
         }
     }
 }

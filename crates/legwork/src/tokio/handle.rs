@@ -45,14 +45,7 @@ impl Running {
         pid: u32,
         check: bool,
     ) -> Running {
-        Running {
-            shared,
-            writer,
-            pid,
-            check,
-            outcome: None,
-            detached: false,
-        }
+        Running { shared, writer, pid, check, outcome: None, detached: false }
     }
 
     /// Its pid; of a pipeline, that of its first stage.
@@ -66,13 +59,10 @@ impl Running {
         self.pid
     }
 
-    /// Waits for the end.
+    /// Waits for the end, after closing its stdin.
     ///
     /// # Errors
     /// Where it fails and [`check(true)`](crate::Command::check) was asked for.
-    ///
-    /// # Panics
-    /// Where the line callback of the run panicked, or its runtime was shut down.
     ///
     /// ```
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
@@ -80,13 +70,11 @@ impl Running {
     /// # Ok::<(), legwork::CommandError>(()) }).unwrap();
     /// ```
     pub async fn wait(mut self) -> Result<Outcome> {
+        self.close_stdin().await;
         poll_fn(|context| self.shared.poll_finished(context)).await;
         self.collect();
-        let Some(outcome) = self.outcome.take() else {
-            panic!(
-                "the driver of this run is gone: its line callback panicked, or its runtime ended"
-            );
-        };
+        let outcome = self.outcome.take();
+        let outcome = outcome.unwrap_or_else(|| unreachable!("a finished run has its outcome"));
         if self.check && outcome.failed() {
             return Err(CommandError::failed(outcome));
         }
@@ -220,9 +208,7 @@ impl Running {
     /// ```
     pub fn lines(&mut self) -> Lines<'_> {
         self.shared.set_reading(true);
-        Lines {
-            shared: &self.shared,
-        }
+        Lines { shared: &self.shared }
     }
 
     /// Lets it go on without this handle, for as long as the runtime lives.
@@ -311,7 +297,7 @@ async fn write_all(writer: &AsyncFd<OwnedFd>, shared: &Shared, mut bytes: &[u8])
         .ok_or_else(broken_pipe)??;
         match sysio::write(writer.get_ref().as_fd(), bytes) {
             Put::Bytes(count) => bytes = &bytes[count..],
-            Put::Closed => return Err(broken_pipe()),
+            Put::Failed(_) => return Err(broken_pipe()),
             Put::Full => ready.clear_ready(),
         }
     }

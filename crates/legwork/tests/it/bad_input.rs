@@ -21,10 +21,7 @@ fn each_is_refused_by_name(form: Form) {
         (touch().timeout(Duration::ZERO), "timeout"),
         (touch().timeout(Duration::MAX), "timeout"),
         (touch().idle_timeout(Duration::ZERO), "idle_timeout"),
-        (
-            touch().idle_timeout(Duration::from_secs(u64::MAX)),
-            "idle_timeout",
-        ),
+        (touch().idle_timeout(Duration::from_secs(u64::MAX)), "idle_timeout"),
         (touch().kill_grace(Duration::MAX), "kill_grace"),
         (touch().env("A=B", "x"), "env"),
         (touch().env("", "x"), "env"),
@@ -78,35 +75,16 @@ fn data_runs_as_it_says(form: Form) {
     let outcome = run(json!({"command": "env", "env": "{\"A\": \"1\"}", "clear_env": true}));
     let text = outcome.stdout_text();
     // The caller's PATH served for the look-up alone.
-    assert!(
-        text.lines().any(|line| line == "A=1") && !text.contains("PATH="),
-        "{text}"
-    );
+    assert!(text.lines().any(|line| line == "A=1") && !text.contains("PATH="), "{text}");
     let outcome = run(json!({"command": "sleep", "argv": "300", "timeout": "50"}));
     assert!(outcome.timed_out());
     assert_eq!(outcome.ending.number(), 124);
     let path = json!({"command": "no-such-thing"});
-    let error = form
-        .capture(&Command::from_json(&path).unwrap())
-        .unwrap_err();
+    let error = form.capture(&Command::from_json(&path).unwrap()).unwrap_err();
     assert_eq!(error.ending().number(), 127);
     let absurd = Command::from_json(&json!({"command": "true", "timeout": u64::MAX})).unwrap();
-    assert_eq!(
-        form.capture(&absurd)
-            .unwrap_err()
-            .invalid_input()
-            .unwrap()
-            .field(),
-        "timeout"
-    );
+    assert_eq!(form.capture(&absurd).unwrap_err().invalid_input().unwrap().field(), "timeout");
     let zero = Command::from_json(&json!({"command": "true", "timeout": 0})).unwrap();
-    assert_eq!(
-        form.capture(&zero)
-            .unwrap_err()
-            .invalid_input()
-            .unwrap()
-            .field(),
-        "timeout"
-    );
+    assert_eq!(form.capture(&zero).unwrap_err().invalid_input().unwrap().field(), "timeout");
     assert!(form.succeeds(&cmd(["true"]).timeout(ms(60_000))));
 }

@@ -41,10 +41,7 @@ fn project(root: &Path, gem: &str, value: &str) {
 
 /// Runs in an environment without this test's own Cargo, with a home of its own.
 fn scope(root: &Path) -> Scope {
-    assert!(
-        succeeds(["bundle", "--version"]),
-        "install the Debian packages ruby and ruby-bundler"
-    );
+    assert!(succeeds(["bundle", "--version"]), "install the Debian packages ruby and ruby-bundler");
     Scope::new().clean().in_dir(root).with_env([("HOME", root)])
 }
 
@@ -54,20 +51,12 @@ fn bundle_exec_uses_the_projects_own_gems(form: Form) {
     let (directory, _) = place("project");
     project(directory.path(), "inner", "found");
     let scope = scope(directory.path());
-    let command = scope
-        .bundle_exec(["ruby", "-e", "require 'inner'; puts VALUE_OF_INNER"])
-        .timeout(LIMIT);
+    let command =
+        scope.bundle_exec(["ruby", "-e", "require 'inner'; puts VALUE_OF_INNER"]).timeout(LIMIT);
     let outcome = form.capture(&command).unwrap();
-    assert_eq!(
-        outcome.stdout_text(),
-        "found\n",
-        "{}",
-        outcome.stderr_text()
-    );
+    assert_eq!(outcome.stdout_text(), "found\n", "{}", outcome.stderr_text());
     // Without Bundler the gem is not there.
-    let bare = scope
-        .command(["ruby", "-e", "require 'inner'"])
-        .timeout(LIMIT);
+    let bare = scope.command(["ruby", "-e", "require 'inner'"]).timeout(LIMIT);
     assert!(form.capture(&bare).unwrap().failed());
 }
 
@@ -81,11 +70,7 @@ fn under_bundler(form: Form, outer: &Path, name: &str, args: &[&Path]) -> serde_
         .env("RUBYOPT", "-W0");
     let outcome = command.timeout(LIMIT).capture().unwrap();
     serde_json::from_str(outcome.stdout_text().trim()).unwrap_or_else(|error| {
-        panic!(
-            "{error}: {:?} {}",
-            outcome.stdout_text(),
-            outcome.stderr_text()
-        )
+        panic!("{error}: {:?} {}", outcome.stdout_text(), outcome.stderr_text())
     })
 }
 
@@ -119,11 +104,7 @@ fn modes_agree_with_bundlers_own_answers(form: Form) {
     assert!(before["RUBYOPT"].contains("bundler/setup"), "{before:?}");
     assert!(before.contains_key("BUNDLER_ORIG_PATH"), "{before:?}");
     for mode in ["original", "unbundled"] {
-        assert_eq!(
-            vars(&printed[mode]),
-            vars(&printed["bundler"][mode]),
-            "{mode}"
-        );
+        assert_eq!(vars(&printed[mode]), vars(&printed["bundler"][mode]), "{mode}");
     }
     assert_eq!(vars(&printed["original"])["RUBYOPT"], "-W0");
     assert_eq!(
@@ -135,11 +116,7 @@ fn modes_agree_with_bundlers_own_answers(form: Form) {
     let clean = vars(&printed["clean"]);
     let ruby: Vec<&String> = clean
         .keys()
-        .filter(|name| {
-            ["RUBY", "GEM_", "BUNDLE"]
-                .iter()
-                .any(|prefix| name.starts_with(prefix))
-        })
+        .filter(|name| ["RUBY", "GEM_", "BUNDLE"].iter().any(|prefix| name.starts_with(prefix)))
         .collect();
     assert!(ruby.is_empty(), "{ruby:?}");
 }
@@ -147,13 +124,8 @@ fn modes_agree_with_bundlers_own_answers(form: Form) {
 fn bundle_exec_outside_a_project_says_where_it_looked(form: Form) {
     let (directory, _) = place("empty");
     let root = directory.path().canonicalize().unwrap();
-    let error = form
-        .run(&Scope::new().in_dir(&root).bundle_exec(["rake"]))
-        .unwrap_err();
+    let error = form.run(&Scope::new().in_dir(&root).bundle_exec(["rake"])).unwrap_err();
     assert_eq!(error.invalid_input().unwrap().field(), "workdir");
-    assert!(
-        error.to_string().contains(root.to_str().unwrap()),
-        "{error}"
-    );
+    assert!(error.to_string().contains(root.to_str().unwrap()), "{error}");
     assert!(error.to_string().contains("Gemfile"), "{error}");
 }

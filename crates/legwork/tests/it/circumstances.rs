@@ -1,6 +1,10 @@
 //! Hosts in bad circumstances, each in a process of its own.
 
-use crate::forms::{Form, host, in_both_forms};
+use std::process::Stdio;
+
+use testkit::{is_alive, pid_in, wait_for};
+
+use crate::forms::{Form, host, in_both_forms, place};
 
 in_both_forms! {
     ten_thousand_runs_leave_nothing,
@@ -10,14 +14,14 @@ in_both_forms! {
     a_host_without_standard_descriptors,
     a_host_of_four_gigabytes,
     a_host_without_descriptors,
+    a_host_whose_stdout_nobody_reads,
+    a_host_that_cannot_look_says_so,
+    waiting_takes_no_cpu,
 }
 
 fn ten_thousand_runs_leave_nothing(form: Form) {
     let printed = host(form, "soak", ["10000"]);
-    assert_eq!(
-        printed["before"], printed["after"],
-        "descriptors, threads, children"
-    );
+    assert_eq!(printed["before"], printed["after"], "descriptors, threads, children");
 }
 
 fn sixty_four_at_once_leave_nothing(form: Form) {
@@ -29,13 +33,7 @@ fn sixty_four_at_once_leave_nothing(form: Form) {
 fn a_host_that_ignores_sigchld_is_told_so(form: Form) {
     let printed = host(form, "deaf", []);
     assert_eq!(printed["ending"]["cause"], "unknown");
-    assert!(
-        printed["ending"]["reason"]
-            .as_str()
-            .unwrap()
-            .contains("SIGCHLD"),
-        "{printed}"
-    );
+    assert!(printed["ending"]["reason"].as_str().unwrap().contains("SIGCHLD"), "{printed}");
     assert_eq!(printed["success"], false);
     assert_eq!(printed["stdout"]["content"], "hello\n");
 }
@@ -48,6 +46,7 @@ fn a_host_without_standard_descriptors(form: Form) {
     let printed = host(form, "closed", []);
     assert_eq!(printed["captured"], "through");
     assert_eq!(printed["descriptors"], "0 1 2\n");
+    assert_eq!(printed["fed"], "exit 0");
 }
 
 fn a_host_of_four_gigabytes(form: Form) {
@@ -61,28 +60,65 @@ fn a_host_without_descriptors(form: Form) {
         return;
     }
     let printed = host(form, "exhausted", []);
-    assert!(
-        printed["error"]
-            .as_str()
-            .unwrap()
-            .contains("Too many open files"),
-        "{printed}"
-    );
-    assert_eq!(
-        printed["after"], true,
-        "once there are some again, so are commands"
-    );
+    assert!(printed["error"].as_str().unwrap().contains("Too many open files"), "{printed}");
+    assert_eq!(printed["after"], true, "once there are some again, so are commands");
 }
 
 #[test]
 fn a_host_that_collects_everybodys_children_is_told_so() {
     let printed = host(Form::Blocking, "thief", []);
     assert_eq!(printed["ending"]["cause"], "unknown");
-    assert!(
-        printed["ending"]["reason"]
-            .as_str()
-            .unwrap()
-            .contains("collected"),
-        "{printed}"
-    );
+    assert!(printed["ending"]["reason"].as_str().unwrap().contains("collected"), "{printed}");
+}
+
+fn a_host_whose_stdout_nobody_reads(form: Form) {
+    let (_directory, answer) = place("answer");
+    let mut host = std::process::Command::new(testkit::misbehave());
+    host.args(["host", "stuck", form.word()]).arg(&answer).stdout(Stdio::piped());
+    let mut host = host.spawn().unwrap();
+    // Its stdout is held open here, and never read.
+    let told = wait_for("the host's answer", || {
+        serde_json::from_slice::<serde_json::Value>(&std::fs::read(&answer).ok()?).ok()
+    });
+    host.wait().unwrap();
+    assert_eq!(told["endless"]["cause"], "deadline", "{told}");
+    assert_eq!(told["ended"]["cause"], "exited", "it had ended by itself: {told}");
+    let note = told["notes"][0].as_str().unwrap();
+    assert!(note.contains("bytes of output were not passed on"), "{told}");
+}
+
+fn a_host_that_cannot_look_says_so(form: Form) {
+    let (_directory, pidfile) = place("pid");
+    let printed = host(form, "blind", [pidfile.to_str().unwrap()]);
+    assert_eq!(printed["ending"]["cause"], "deadline");
+    let notes = printed["notes"].to_string();
+    assert!(notes.contains("could be looked for"), "{printed}");
+    let pid = pid_in(&pidfile);
+    let listed = printed["survivors"].to_string().contains(&pid.to_string());
+    assert!(!is_alive(pid) || listed, "gone, or told: {printed}");
+    let _victim = testkit::Victim(pid);
+}
+
+fn waiting_takes_no_cpu(form: Form) {
+    let printed = host(form, "idle", []);
+    // Of a hundred ticks that it waited.
+    assert!(printed["cpu_ticks"].as_u64().unwrap() < 40, "{printed}");
+}
+
+#[test]
+fn a_host_that_adopts_orphans_does_not_take_its_own_leaders_for_some() {
+    for form in [Form::Blocking, Form::Tokio] {
+        assert_eq!(host(form, "fosters", ["8"])["right"], 800);
+    }
+}
+
+#[test]
+fn an_orphan_that_may_be_anothers_is_told_and_not_touched() {
+    let (_directory, pidfile) = place("pid");
+    let printed = host(Form::Blocking, "rivals", [pidfile.to_str().unwrap()]);
+    let pid = pid_in(&pidfile);
+    let _victim = testkit::Victim(pid);
+    assert_eq!(printed["outcome"]["survivors"][0]["pid"], pid, "{printed}");
+    assert!(printed["outcome"]["notes"].to_string().contains("orphans"), "{printed}");
+    assert_eq!(printed["killed"], 1, "and can be ended by whoever knows better");
 }

@@ -45,20 +45,14 @@ fn a_daemon_is_gone_by_marker(form: Form) {
 
 /// Whether this machine lets this user make cgroups.
 fn has_cgroups() -> bool {
-    let outcome = cmd(["true"])
-        .containment(Containment::Cgroup)
-        .capture()
-        .unwrap();
+    let outcome = cmd(["true"]).containment(Containment::Cgroup).capture().unwrap();
     outcome.containment == Containment::Cgroup
 }
 
 fn a_daemon_is_gone_by_cgroup(form: Form) {
     let (pid, outcome) = time_out(form, Containment::Cgroup, &[]);
     assert!(!is_alive(pid));
-    assert!(
-        outcome.containment == Containment::Cgroup || !has_cgroups(),
-        "{outcome:?}"
-    );
+    assert!(outcome.containment == Containment::Cgroup || !has_cgroups(), "{outcome:?}");
 }
 
 fn one_without_environment_is_gone_by_cgroup(form: Form) {
@@ -102,41 +96,25 @@ fn the_group_alone_is_not_enough_and_says_so(form: Form) {
     assert!(is_alive(pid));
     assert_eq!(outcome.containment, Containment::Group);
     let outcome = form.capture(
-        &shell("echo [$LEGWORK_RUN]")
-            .env_remove("LEGWORK_RUN")
-            .containment(Containment::Group),
+        &shell("echo [$LEGWORK_RUN]").env_remove("LEGWORK_RUN").containment(Containment::Group),
     );
     assert_eq!(outcome.unwrap().stdout_text(), "[]\n");
 }
 
 fn nested_runs_keep_both_markers(form: Form) {
-    let inner = form
-        .capture(&shell("echo $LEGWORK_RUN").env("LEGWORK_RUN", "ignored"))
-        .unwrap();
+    let inner = form.capture(&shell("echo $LEGWORK_RUN").env("LEGWORK_RUN", "ignored")).unwrap();
     // The variable is legwork's own: what a caller sets there does not count.
     let inner = inner.stdout_text().trim().to_owned();
     let own = std::env::var("LEGWORK_RUN").unwrap_or_default();
     assert!(!inner.contains("ignored"), "{inner}");
-    assert!(
-        inner.starts_with(&own) && inner.len() > own.len(),
-        "{own:?} {inner:?}"
-    );
+    assert!(inner.starts_with(&own) && inner.len() > own.len(), "{own:?} {inner:?}");
 }
 
 fn a_level_that_cannot_be_had_is_told(form: Form) {
     // This test process has not opted in to adopting orphans.
-    let outcome = form
-        .capture(&cmd(["true"]).containment(Containment::Subreaper))
-        .unwrap();
+    let outcome = form.capture(&cmd(["true"]).containment(Containment::Subreaper)).unwrap();
     assert_eq!(outcome.containment, Containment::Marker);
-    assert!(
-        outcome
-            .notes
-            .iter()
-            .any(|note| note.contains("adopt_orphans")),
-        "{:?}",
-        outcome.notes
-    );
+    assert!(outcome.notes.iter().any(|note| note.contains("adopt_orphans")), "{:?}", outcome.notes);
 }
 
 fn a_level_that_is_required_is_required(form: Form) {
@@ -159,13 +137,8 @@ fn a_cgroup_leaves_no_directory(form: Form) {
         return;
     }
     let text = outcome.stdout_text();
-    let name = text
-        .lines()
-        .find_map(|line| line.strip_prefix("0::"))
-        .unwrap()
-        .rsplit('/')
-        .next()
-        .unwrap();
+    let name =
+        text.lines().find_map(|line| line.strip_prefix("0::")).unwrap().rsplit('/').next().unwrap();
     assert!(name.starts_with("legwork-"), "{text}");
     assert!(!directories().iter().any(|path| path.ends_with(name)));
 }
@@ -178,16 +151,10 @@ fn a_family_of_fifty_is_gone(form: Form) {
         echo ready
         exec sleep 300
     "#;
-    let command = shell(script)
-        .arg(testkit::misbehave())
-        .arg(directory.path());
-    let mut run = form
-        .spawn(&command.stdout(Output::Capture).kill_grace(ms(50)))
-        .unwrap();
+    let command = shell(script).arg(testkit::misbehave()).arg(directory.path());
+    let mut run = form.spawn(&command.stdout(Output::Capture).kill_grace(ms(50))).unwrap();
     run.each_line(|line| line.text() != "ready");
-    let pids: Vec<u32> = (1..=50)
-        .map(|i| pid_in(&directory.path().join(i.to_string())))
-        .collect();
+    let pids: Vec<u32> = (1..=50).map(|i| pid_in(&directory.path().join(i.to_string()))).collect();
     assert!(pids.iter().all(|pid| is_alive(*pid)));
     run.cancel();
     let outcome = run.wait().unwrap();

@@ -35,29 +35,21 @@ fn it_is_handed_down_with_any_prefix(form: Form) {
 }
 
 fn opting_out_leaves_none_of_it(form: Form) {
-    let context = Context::plain()
-        .agent(true)
-        .ci(true)
-        .environment("test")
-        .enter("a");
-    let vars: Vec<(String, &str)> = NAMES
-        .iter()
-        .map(|name| (format!("LEGWORK_{name}"), "x"))
-        .collect();
-    // Neither the scope's own context nor what the environment already had.
-    let scope = Scope::new().context(context).with_env(vars);
-    let outcome = form
-        .capture(&scope.command(["env"]).propagate_context(false))
-        .unwrap();
+    // The host has all four in its own environment, and knows that it is in CI besides.
+    let vars: Vec<(String, &str)> =
+        NAMES.iter().map(|name| (format!("LEGWORK_{name}"), "1")).collect();
+    let host = misbehave(["host", "context", form.word()]).envs(vars).env("CI", "true");
+    let printed = host.timeout(Duration::from_secs(60)).capture().unwrap();
+    let text: String = serde_json::from_str(&printed.stdout_text()).unwrap();
     for name in NAMES {
         let start = format!("LEGWORK_{name}=");
-        assert!(
-            !outcome
-                .stdout_text()
-                .lines()
-                .any(|line| line.starts_with(&start)),
-            "{start}"
-        );
+        assert!(!text.lines().any(|line| line.starts_with(&start)), "{start} in {text}");
+    }
+    // What a caller sets itself has the last word, with and without the context.
+    for propagate in [true, false] {
+        let command = shell("echo $LEGWORK_ENV").env("LEGWORK_ENV", "mine");
+        let outcome = form.capture(&command.propagate_context(propagate)).unwrap();
+        assert_eq!(outcome.stdout_text(), "mine\n");
     }
 }
 
@@ -65,10 +57,7 @@ fn opting_out_leaves_none_of_it(form: Form) {
 fn speak(form: Form, variable: &str, code: &str) -> (String, String) {
     let host = misbehave(["host", "speak", form.word(), code]).env(variable, "1");
     let outcome = host.timeout(Duration::from_secs(60)).capture().unwrap();
-    (
-        outcome.stdout_text().into_owned(),
-        outcome.stderr_text().into_owned(),
-    )
+    (outcome.stdout_text().into_owned(), outcome.stderr_text().into_owned())
 }
 
 fn verbose_prints_the_command_before_it_runs(form: Form) {

@@ -206,18 +206,12 @@ pub(crate) fn misbehave<const N: usize>(args: [&str; N]) -> Command {
 
 /// A host of the test kit, and the JSON it prints.
 pub(crate) fn host<const N: usize>(form: Form, name: &str, args: [&str; N]) -> serde_json::Value {
-    let command = misbehave(["host", name, form.word()])
-        .args(args)
-        .survivors(Survivors::End);
+    let command = misbehave(["host", name, form.word()]).args(args).survivors(Survivors::End);
     let outcome = command.timeout(Duration::from_secs(240)).capture().unwrap();
     let printed = outcome.stdout_text();
     let last = printed.lines().last().unwrap_or_default();
     serde_json::from_str(last).unwrap_or_else(|error| {
-        panic!(
-            "host {name}: {error}: {printed:?} {} {}",
-            outcome.stderr_text(),
-            outcome.ending
-        )
+        panic!("host {name}: {error}: {printed:?} {} {}", outcome.stderr_text(), outcome.ending)
     })
 }
 

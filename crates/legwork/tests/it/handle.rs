@@ -15,6 +15,7 @@ in_both_forms! {
     writing_to_one_who_does_not_read,
     signals_by_request_are_told_as_such,
     a_signal_for_the_leader_alone,
+    stopping_and_continuing,
     killing_ends_the_tree,
     cancelling_is_polite,
     lines_come_as_they_are_printed,
@@ -34,12 +35,13 @@ fn waiting_with_and_without_a_limit(form: Form) {
     assert!(run.wait_timeout(Duration::from_secs(60)).unwrap().success());
     assert!(run.try_wait().unwrap().success(), "asked twice");
     assert!(run.wait().unwrap().success(), "and again");
+    // Waiting for the end says that no more input will come.
+    let run = form.spawn(&cmd(["cat"]).stdin(Stdin::Piped)).unwrap();
+    assert!(run.wait().unwrap().success());
 }
 
 fn writing_and_closing(form: Form) {
-    let command = cmd(["wc", "-c"])
-        .stdin(Stdin::Piped)
-        .stdout(Output::Capture);
+    let command = cmd(["wc", "-c"]).stdin(Stdin::Piped).stdout(Output::Capture);
     let mut run = form.spawn(&command).unwrap();
     for _ in 0..100 {
         run.write(&[b'x'; 10_000]).unwrap();
@@ -53,24 +55,13 @@ fn writing_and_closing(form: Form) {
 fn writing_to_one_who_does_not_read(form: Form) {
     let mut run = form.spawn(&cmd(["true"]).stdin(Stdin::Piped)).unwrap();
     wait_until("the end", || run.try_wait().is_some());
-    assert_eq!(
-        run.write(&[b'x'; 1 << 20]).unwrap_err().kind(),
-        ErrorKind::BrokenPipe
-    );
+    assert_eq!(run.write(&[b'x'; 1 << 20]).unwrap_err().kind(), ErrorKind::BrokenPipe);
     // A survivor holds the other end and never reads: the end of the run ends the wait.
     let held = shell("sleep 300 <&0 & exit 0").stdin(Stdin::Piped);
     let mut run = form.spawn(&held).unwrap();
-    assert_eq!(
-        run.write(&[b'x'; 1 << 20]).unwrap_err().kind(),
-        ErrorKind::BrokenPipe
-    );
+    assert_eq!(run.write(&[b'x'; 1 << 20]).unwrap_err().kind(), ErrorKind::BrokenPipe);
     let outcome = run.wait().unwrap();
-    assert!(
-        outcome
-            .survivors
-            .iter()
-            .all(|survivor| survivor.signal(Signal::KILL))
-    );
+    assert!(outcome.survivors.iter().all(|survivor| survivor.signal(Signal::KILL)));
     let mut run = form.spawn(&cmd(["true"])).unwrap();
     assert_eq!(run.write(b"x").unwrap_err().kind(), ErrorKind::NotConnected);
 }
@@ -79,10 +70,7 @@ fn signals_by_request_are_told_as_such(form: Form) {
     let run = form.spawn(&cmd(["sleep", "300"])).unwrap();
     run.signal(Signal::USR1);
     let outcome = run.wait().unwrap();
-    let cause = Cause::Signaled {
-        signal: Signal::USR1,
-        by_request: true,
-    };
+    let cause = Cause::Signaled { signal: Signal::USR1, by_request: true };
     assert_eq!(outcome.ending.cause(), &cause);
     let json = serde_json::to_value(&outcome.ending).unwrap();
     assert_eq!(json["by_request"], true);
@@ -90,26 +78,29 @@ fn signals_by_request_are_told_as_such(form: Form) {
 }
 
 fn a_signal_for_the_leader_alone(form: Form) {
-    let run = form
-        .spawn(&shell("sleep 300 >/dev/null & wait").survivors(Survivors::Keep))
-        .unwrap();
+    let run = form.spawn(&shell("sleep 300 >/dev/null & wait").survivors(Survivors::Keep)).unwrap();
     wait_until("the child", || {
         let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.pid()));
         children.is_ok_and(|children| !children.is_empty())
     });
     run.signal_leader(Signal::KILL);
     let outcome = run.wait().unwrap();
-    let [survivor] = &outcome.survivors[..] else {
-        panic!("{:?}", outcome.survivors)
-    };
+    let [survivor] = &outcome.survivors[..] else { panic!("{:?}", outcome.survivors) };
     assert!(survivor.signal(Signal::KILL));
+}
+
+fn stopping_and_continuing(form: Form) {
+    let run = form.spawn(&cmd(["sleep", "300"])).unwrap();
+    let pid = run.pid();
+    run.signal(Signal::STOP);
+    wait_until("the stop", || testkit::state(pid) == Some('T'));
+    run.signal(Signal::CONT);
+    wait_until("the continuation", || testkit::state(pid) == Some('S'));
 }
 
 fn daemon(form: Form) -> (Handle, u32) {
     let (_directory, pidfile) = place("pid");
-    let run = form
-        .spawn(&misbehave(["daemon", pidfile.to_str().unwrap(), "linger"]))
-        .unwrap();
+    let run = form.spawn(&misbehave(["daemon", pidfile.to_str().unwrap(), "linger"])).unwrap();
     let pid = pid_in(&pidfile);
     assert!(is_alive(pid));
     (run, pid)
@@ -119,10 +110,7 @@ fn killing_ends_the_tree(form: Form) {
     let (run, pid) = daemon(form);
     run.kill();
     let outcome = run.wait().unwrap();
-    let cause = Cause::Signaled {
-        signal: Signal::KILL,
-        by_request: true,
-    };
+    let cause = Cause::Signaled { signal: Signal::KILL, by_request: true };
     assert_eq!(outcome.ending.cause(), &cause);
     assert!(!is_alive(pid));
 }
@@ -131,9 +119,7 @@ fn cancelling_is_polite(form: Form) {
     let (_directory, file) = place("asked");
     let script =
         "trap 'echo asked > \"$1\"; exit 5' TERM; echo ready; while :; do sleep 0.01; done";
-    let mut run = form
-        .spawn(&shell(script).arg(&file).stdout(Output::Capture))
-        .unwrap();
+    let mut run = form.spawn(&shell(script).arg(&file).stdout(Output::Capture)).unwrap();
     run.each_line(|line| line.text() != "ready");
     run.cancel();
     let outcome = run.wait().unwrap();
@@ -144,9 +130,8 @@ fn cancelling_is_polite(form: Form) {
 
 fn lines_come_as_they_are_printed(form: Form) {
     // The second line is printed only after the first was read here.
-    let command = shell("echo one; read x; echo two $x")
-        .stdin(Stdin::Piped)
-        .output(Output::Capture);
+    let command =
+        shell("echo one; read x; echo two $x").stdin(Stdin::Piped).output(Output::Capture);
     let mut run = form.spawn(&command).unwrap();
     run.each_line(|line| line.text() != "one");
     run.write(b"heard\n").unwrap();
@@ -160,9 +145,7 @@ fn lines_come_as_they_are_printed(form: Form) {
 }
 
 fn lines_that_nobody_reads_do_not_stop_the_command(form: Form) {
-    let mut run = form
-        .spawn(&cmd(["seq", "1000000"]).stdout(Output::Capture))
-        .unwrap();
+    let mut run = form.spawn(&cmd(["seq", "1000000"]).stdout(Output::Capture)).unwrap();
     wait_until("the end", || run.try_wait().is_some());
     let mut last = String::new();
     let mut read = 0;
@@ -177,15 +160,9 @@ fn lines_that_nobody_reads_do_not_stop_the_command(form: Form) {
 }
 
 fn a_slow_reader_slows_the_command_and_loses_nothing(form: Form) {
-    let command = cmd(["seq", "1", "1000000"]).stdout(Output::Capture);
     let mut run = form
-        .spawn(
-            &shell("read x; exec seq 1000000")
-                .stdin(Stdin::Piped)
-                .stdout(Output::Capture),
-        )
+        .spawn(&shell("read x; exec seq 1000000").stdin(Stdin::Piped).output(Output::Capture))
         .unwrap();
-    drop(command);
     run.write(b"\n").unwrap();
     let mut expected = 1;
     // The first line decides: from then on everything is read.
@@ -202,48 +179,35 @@ fn dropping_ends_the_tree(form: Form) {
     let (run, pid) = daemon(form);
     let leader = run.pid();
     drop(run);
-    wait_until("the tree to be gone", || {
-        !is_alive(pid) && testkit::state(leader).is_none()
-    });
+    wait_until("the tree to be gone", || !is_alive(pid) && testkit::state(leader).is_none());
 }
 
 fn detaching_does_not(form: Form) {
     let (run, pid) = daemon(form);
-    let (_leader, _daemon) = (Victim(run.pid()), Victim(pid));
+    let leader = run.pid();
+    let victims = (Victim(leader), Victim(pid));
     run.detach();
-    assert!(is_alive(pid));
+    assert!(is_alive(pid) && is_alive(leader));
+    drop(victims);
+    wait_until("both to be gone", || !is_alive(pid) && !is_alive(leader));
 }
 
 fn limits_hold_without_a_waiter(form: Form) {
     let mut run = form.spawn(&cmd(["sleep", "300"]).timeout(ms(50))).unwrap();
     let pid = run.pid();
     wait_until("the deadline", || !is_alive(pid));
-    assert!(
-        run.wait_timeout(Duration::from_secs(60))
-            .unwrap()
-            .timed_out()
-    );
+    assert!(run.wait_timeout(Duration::from_secs(60)).unwrap().timed_out());
 }
 
 fn a_conversation_on_a_terminal(form: Form) {
     let command = shell("printf 'name? '; read -r name; echo; echo \"hello $name\"; cat; echo bye");
-    let mut run = form
-        .spawn(
-            &command
-                .pty(24, 80)
-                .stdin(Stdin::Piped)
-                .output(Output::Capture),
-        )
-        .unwrap();
+    let mut run =
+        form.spawn(&command.pty(24, 80).stdin(Stdin::Piped).output(Output::Capture)).unwrap();
     run.write(b"world\n").unwrap();
     run.each_line(|line| line.text() != "hello world");
     run.close_stdin();
     let outcome = run.wait().unwrap();
-    assert!(
-        outcome.stdout_text().ends_with("bye\r\n"),
-        "{:?}",
-        outcome.stdout_text()
-    );
+    assert!(outcome.stdout_text().ends_with("bye\r\n"), "{:?}", outcome.stdout_text());
 }
 
 #[test]
@@ -263,11 +227,8 @@ fn a_dropped_future_ends_the_tree() {
 
 #[test]
 fn a_runtime_that_goes_ends_its_trees() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let (_directory, pidfile) = place("pid");
     let command = misbehave(["daemon", pidfile.to_str().unwrap(), "linger"]);
     let run = {
@@ -289,6 +250,25 @@ fn a_callback_that_panics_ends_the_tree_and_reaches_the_caller() {
     assert!(result.is_err());
     let pid = pid_in(&pidfile);
     wait_until("the tree to be gone", || !is_alive(pid));
-    let spawned = std::panic::catch_unwind(|| command.spawn().unwrap().wait());
-    assert!(spawned.is_err());
+    // A handle tells that nothing is known, instead of that it still runs.
+    let mut run = command.spawn().unwrap();
+    wait_until("the news", || run.try_wait().is_some());
+    assert!(matches!(run.wait().unwrap().ending.cause(), Cause::Unknown { .. }));
+    // And whoever needs the janitor afterwards still finds it.
+    let (_directory, pidfile) = place("pid");
+    let path = pidfile.to_str().unwrap();
+    misbehave(["daemon", path, "hold"]).capture().unwrap();
+    let _victim = Victim(pid_in(&pidfile));
+    wait_until("the survivor to be drained", || {
+        let count = std::fs::read_to_string(format!("{path}.count")).unwrap_or_default();
+        count.parse::<u64>().is_ok_and(|count| count > 500)
+    });
+}
+
+#[test]
+fn spawning_outside_a_runtime_starts_nothing() {
+    let (_directory, file) = place("file");
+    let command = cmd(["touch".as_ref(), file.as_os_str()]).stdin(Stdin::Piped);
+    assert!(std::panic::catch_unwind(|| command.tokio().spawn()).is_err());
+    assert!(!file.exists());
 }

@@ -20,22 +20,14 @@ fn a_background_child_does_not_hold_the_answer_back(form: Form) {
     let outcome = form.capture(&shell("sleep 300 & echo hi")).unwrap();
     assert_eq!(outcome.stdout_text(), "hi\n");
     assert!(outcome.success());
-    assert!(
-        outcome.duration < Duration::from_secs(200),
-        "it did not wait for the sleeper"
-    );
-    let [survivor] = &outcome.survivors[..] else {
-        panic!("{:?}", outcome.survivors)
-    };
+    assert!(outcome.duration < Duration::from_secs(200), "it did not wait for the sleeper");
+    let [survivor] = &outcome.survivors[..] else { panic!("{:?}", outcome.survivors) };
     let _victim = Victim(survivor.pid);
     assert_eq!(survivor.command, ["sleep", "300"]);
     assert!(survivor.is_alive());
     assert!(survivor.signal(Signal::KILL));
     wait_until("the survivor to be gone", || !survivor.is_alive());
-    assert!(
-        !survivor.signal(Signal::KILL),
-        "a pid that may be another's is not signalled"
-    );
+    assert!(!survivor.signal(Signal::KILL), "a pid that may be another's is not signalled");
 }
 
 fn a_survivor_can_go_on_writing(form: Form) {
@@ -59,12 +51,8 @@ fn a_survivor_can_go_on_writing(form: Form) {
 }
 
 fn survivors_without_a_pipe_are_listed_too(form: Form) {
-    let outcome = form
-        .capture(&shell("sleep 300 >/dev/null 2>&1 & echo hi"))
-        .unwrap();
-    let [survivor] = &outcome.survivors[..] else {
-        panic!("{:?}", outcome.survivors)
-    };
+    let outcome = form.capture(&shell("sleep 300 >/dev/null 2>&1 & echo hi")).unwrap();
+    let [survivor] = &outcome.survivors[..] else { panic!("{:?}", outcome.survivors) };
     let _victim = Victim(survivor.pid);
     assert_eq!(survivor.command, ["sleep", "300"]);
 }
@@ -72,13 +60,8 @@ fn survivors_without_a_pipe_are_listed_too(form: Form) {
 fn survivors_can_be_ended(form: Form) {
     let (_directory, pidfile) = place("pid");
     let command = misbehave(["daemon", pidfile.to_str().unwrap()]);
-    let outcome = form
-        .capture(&command.survivors(Survivors::End).kill_grace(ms(50)))
-        .unwrap();
-    assert!(
-        outcome.success(),
-        "the command itself had ended well: {outcome:?}"
-    );
+    let outcome = form.capture(&command.survivors(Survivors::End).kill_grace(ms(50))).unwrap();
+    assert!(outcome.success(), "the command itself had ended well: {outcome:?}");
     assert!(outcome.survivors.is_empty());
     assert!(!is_alive(pid_in(&pidfile)));
 }
@@ -94,25 +77,16 @@ fn all_that_the_leader_printed_is_there(form: Form) {
 fn a_survivor_of_a_cgroup_is_listed(form: Form) {
     let (_directory, pidfile) = place("pid");
     let command = misbehave(["daemon", pidfile.to_str().unwrap(), "clear-env"]);
-    let outcome = form
-        .capture(&command.containment(Containment::Cgroup))
-        .unwrap();
+    let outcome = form.capture(&command.containment(Containment::Cgroup)).unwrap();
     let pid = pid_in(&pidfile);
     let victim = Victim(pid);
     if outcome.containment < Containment::Cgroup {
         eprintln!("skipped: this user cannot make a cgroup here");
         return;
     }
-    assert_eq!(
-        outcome.survivors.iter().map(|s| s.pid).collect::<Vec<_>>(),
-        [pid]
-    );
+    assert_eq!(outcome.survivors.iter().map(|s| s.pid).collect::<Vec<_>>(), [pid]);
     let own = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
-    let name = own
-        .lines()
-        .find_map(|line| line.strip_prefix("0::"))
-        .unwrap()
-        .to_owned();
+    let name = own.lines().find_map(|line| line.strip_prefix("0::")).unwrap().to_owned();
     let found = || {
         let name = name.rsplit('/').next().unwrap();
         shell("find /sys/fs/cgroup -type d -name \"$1\"")
@@ -124,7 +98,5 @@ fn a_survivor_of_a_cgroup_is_listed(form: Form) {
     };
     assert!(!found().is_empty());
     drop(victim);
-    wait_until("the cgroup to be removed with its last process", || {
-        found().is_empty()
-    });
+    wait_until("the cgroup to be removed with its last process", || found().is_empty());
 }

@@ -14,9 +14,7 @@ const CTRL_Z: &[u8] = &[26];
 /// A host with a terminal, running a shell script on it; `timeout` in milliseconds.
 fn host(mode: &str, timeout: &str, script: &str) -> Command {
     cmd([testkit::misbehave()])
-        .args([
-            "host", "terminal", "blocking", mode, timeout, "sh", "-c", script,
-        ])
+        .args(["host", "terminal", "blocking", mode, timeout, "sh", "-c", script])
         .pty(24, 80)
         .stdin(Stdin::Piped)
         .output(Output::Capture)
@@ -25,10 +23,7 @@ fn host(mode: &str, timeout: &str, script: &str) -> Command {
 
 fn last_json(text: &str) -> serde_json::Value {
     // The terminal shows typed keys in front of it.
-    let line = text
-        .lines()
-        .rev()
-        .find_map(|line| line.find('{').map(|at| &line[at..]));
+    let line = text.lines().rev().find_map(|line| line.find('{').map(|at| &line[at..]));
     line.and_then(|line| serde_json::from_str(line).ok())
         .unwrap_or_else(|| panic!("no JSON in {text:?}"))
 }
@@ -41,12 +36,7 @@ fn a_shared_terminal_gives_ctrl_c_to_both() {
     let child = pid_in(&pidfile);
     run.write(CTRL_C).unwrap();
     let outcome = run.wait().unwrap();
-    assert_eq!(
-        outcome.ending.number(),
-        130,
-        "the host itself got the key: {:?}",
-        outcome.ending
-    );
+    assert_eq!(outcome.ending.number(), 130, "the host itself got the key: {:?}", outcome.ending);
     wait_until("the child to be gone too", || !is_alive(child));
 }
 
@@ -66,16 +56,10 @@ fn a_foreground_command_gets_ctrl_c_alone() {
 #[test]
 fn commands_read_from_the_terminal() {
     for mode in ["shared", "foreground"] {
-        let mut run = host(mode, "100000", "read line; echo \"<$line>\"")
-            .spawn()
-            .unwrap();
+        let mut run = host(mode, "100000", "read line; echo \"<$line>\"").spawn().unwrap();
         run.write(b"typed\n").unwrap();
         let outcome = run.wait().unwrap();
-        assert!(
-            outcome.stdout_text().contains("<typed>"),
-            "{mode}: {:?}",
-            outcome.stdout_text()
-        );
+        assert!(outcome.stdout_text().contains("<typed>"), "{mode}: {:?}", outcome.stdout_text());
         assert!(outcome.success());
     }
 }
@@ -84,16 +68,23 @@ fn commands_read_from_the_terminal() {
 fn the_terminals_settings_come_back() {
     let program = testkit::misbehave().display().to_string();
     let script = "\"$1\" host terminal blocking foreground 100000 sh -c 'stty raw -echo'; stty -a";
-    let command = shell(script)
-        .arg(program)
-        .pty(24, 80)
-        .timeout(Duration::from_secs(120));
+    let command = shell(script).arg(program).pty(24, 80).timeout(Duration::from_secs(120));
     let outcome = command.capture().unwrap();
     let text = outcome.stdout_text();
-    assert!(
-        text.contains(" icanon") && text.contains(" echo "),
-        "{text}"
-    );
+    assert!(text.contains(" icanon") && text.contains(" echo "), "{text}");
+}
+
+#[test]
+fn the_terminal_comes_back_from_a_command_that_does_not_start() {
+    let (_directory, script) = place("script");
+    std::fs::write(&script, "#!/no/such/interpreter\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&script, mode).unwrap();
+    let line = "\"$1\" host terminal blocking foreground 100000 \"$2\"; read -r x; echo \"<$x>\"";
+    let command = shell(line).arg(testkit::misbehave()).arg(&script);
+    let command = command.pty(24, 80).stdin("typed\n").timeout(Duration::from_secs(120));
+    let outcome = command.capture().unwrap();
+    assert!(outcome.stdout_text().contains("<typed>"), "{outcome:?}");
 }
 
 #[test]
@@ -124,20 +115,13 @@ fn ctrl_z_stops_the_host_as_well_and_its_clock() {
                 break;
             }
         }
-        wait_until("the child to be stopped", || {
-            testkit::state(child) == Some('T')
-        });
-        wait_until("the child to be continued", || {
-            testkit::state(child) != Some('T')
-        });
+        wait_until("the child to be stopped", || testkit::state(child) == Some('T'));
+        wait_until("the child to be continued", || testkit::state(child) != Some('T'));
         run.write(b"again\n").unwrap();
         let outcome = run.wait().unwrap();
         let text = outcome.stdout_text();
         assert!(text.contains("<again>"), "{mode}: {text:?}");
         let printed = last_json(&text);
-        assert_eq!(
-            printed["ending"]["cause"], "exited",
-            "{mode}: not timed out: {text:?}"
-        );
+        assert_eq!(printed["ending"]["cause"], "exited", "{mode}: not timed out: {text:?}");
     }
 }

@@ -33,10 +33,7 @@ impl Form {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .expect("a runtime")
+    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
 }
 
 pub(crate) fn run(name: &str, rest: &[&str]) {
@@ -59,6 +56,12 @@ pub(crate) fn run(name: &str, rest: &[&str]) {
         ("terminal", [mode, limit, command @ ..]) => {
             terminal(mode, limit.parse().expect("milliseconds"), command)
         }
+        ("fosters", [threads]) => fosters(form, threads.parse().expect("a number of threads")),
+        ("rivals", [pidfile]) => rivals(pidfile),
+        ("stuck", [answer]) => stuck(form, answer),
+        ("blind", [pidfile]) => blind(form, pidfile),
+        ("idle", []) => idle(form),
+        ("context", []) => context(form),
         ("speak", [code]) => speak(form, code),
         ("login", []) => login(form),
         ("bundled", [inner]) => bundled(form, inner),
@@ -77,10 +80,7 @@ fn holdings(before: Holdings) -> Value {
 }
 
 fn myself() -> String {
-    std::env::current_exe()
-        .expect("own path")
-        .to_string_lossy()
-        .into_owned()
+    std::env::current_exe().expect("own path").to_string_lossy().into_owned()
 }
 
 /// Many runs in a row, of every kind; nothing may be left.
@@ -112,9 +112,7 @@ fn soak(form: Form, runs: usize) -> Value {
         let _ = form.capture(command);
     }
     let _ = cmd(["seq", "9"]).pipe(cmd(["head", "-1"])).capture();
-    testkit::wait_until("the janitor to go home", || {
-        Holdings::now().threads <= before.threads
-    });
+    testkit::wait_until("the janitor to go home", || Holdings::now().threads <= before.threads);
     holdings(before)
 }
 
@@ -135,23 +133,21 @@ fn crowd(form: Form, threads: usize) -> Value {
                 .count()
         };
         let threads: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
-        threads
-            .into_iter()
-            .map(|thread| thread.join().expect("no panic"))
-            .sum::<usize>()
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).sum::<usize>()
     });
-    testkit::wait_until("the threads to be gone", || {
-        Holdings::now().threads <= before.threads
-    });
+    testkit::wait_until("the threads to be gone", || Holdings::now().threads <= before.threads);
     json!({"right": right, "holdings": holdings(before)})
 }
 
 /// Ignores SIGCHLD: the kernel throws its children's statuses away.
 fn deaf(form: Form) -> Value {
     sys::ignore(libc::SIGCHLD);
-    let outcome = form
-        .capture(&shell("echo hello; exit 3"))
-        .expect("it starts");
+    // A first stage that has ended, and has lost its group, before the next one starts.
+    for _ in 0..50 {
+        let pipeline = cmd(["true"]).pipe(cmd(["cat"])).pipe(cmd(["cat"]));
+        pipeline.capture().expect("it starts");
+    }
+    let outcome = form.capture(&shell("echo hello; exit 3")).expect("it starts");
     serde_json::to_value(outcome).expect("it serialises")
 }
 
@@ -185,15 +181,19 @@ fn closed(form: Form) -> Value {
         sys::close(fd);
     }
     let captured = form.capture(&cmd(["cat"]).stdin("through"));
-    let streamed = cmd([myself().as_str(), "descriptors"])
-        .stdout(Output::Capture)
-        .run();
+    let streamed = cmd([myself().as_str(), "descriptors"]).stdout(Output::Capture).run();
+    // Nothing of ours may be taken for the host's own stdout: `cat` would feed itself.
+    let fed = cmd(["cat"]).stdin(vec![b'x'; 1 << 20]).timeout(Duration::from_secs(60)).run();
     rustix::stdio::dup2_stdout(&copy).expect("back again");
     let text = |outcome: legwork::Result<Outcome>| match outcome {
         Ok(outcome) => outcome.stdout_text().into_owned(),
         Err(error) => error.to_string(),
     };
-    json!({"captured": text(captured), "descriptors": text(streamed)})
+    json!({
+        "captured": text(captured),
+        "descriptors": text(streamed),
+        "fed": fed.map_or_else(|error| error.to_string(), |outcome| outcome.ending.to_string()),
+    })
 }
 
 /// Holds so much memory, touched, and runs a command.
@@ -231,9 +231,7 @@ fn foster(form: Form, pidfile: &str, options: &[&str]) -> Value {
         .timeout(Duration::from_millis(500))
         .kill_grace(Duration::from_millis(100));
     let outcome = form.capture(&command).expect("it starts");
-    testkit::wait_until("the janitor to go home", || {
-        Holdings::now().threads <= before.threads
-    });
+    testkit::wait_until("the janitor to go home", || Holdings::now().threads <= before.threads);
     json!({"outcome": outcome, "holdings": holdings(before)})
 }
 
@@ -243,14 +241,9 @@ fn exhausted(form: Form) -> Value {
     while let Ok(file) = std::fs::File::open("/dev/null") {
         held.push(file);
     }
-    let error = form
-        .capture(&cmd(["true"]))
-        .err()
-        .map(|error| error.to_string());
+    let error = form.capture(&cmd(["true"])).err().map(|error| error.to_string());
     drop(held);
-    let after = form
-        .capture(&cmd(["true"]))
-        .is_ok_and(|outcome| outcome.success());
+    let after = form.capture(&cmd(["true"])).is_ok_and(|outcome| outcome.success());
     json!({"error": error, "after": after})
 }
 
@@ -260,14 +253,9 @@ fn terminal(mode: &str, limit: u64, command: &[&str]) -> Value {
         "foreground" => Terminal::Foreground,
         _ => Terminal::Shared,
     };
-    let command = cmd(command.iter().copied())
-        .stdin(Stdin::Inherit)
-        .terminal(mode);
-    let outcome = command
-        .timeout(Duration::from_millis(limit))
-        .check(false)
-        .run()
-        .expect("it starts");
+    let command = cmd(command.iter().copied()).stdin(Stdin::Inherit).terminal(mode);
+    let outcome =
+        command.timeout(Duration::from_millis(limit)).check(false).run().expect("it starts");
     json!({"ending": outcome.ending, "duration_ms": outcome.duration.as_millis() as u64})
 }
 
@@ -283,11 +271,8 @@ fn login(form: Form) -> Value {
     match form.capture(&cmd(["/usr/bin/env"]).env_mode(EnvMode::Login)) {
         Ok(outcome) => {
             let login = legwork::LoginEnv::get().expect("it was asked before");
-            let differs: Vec<String> = login
-                .differences()
-                .into_keys()
-                .map(|name| name.to_string_lossy().into())
-                .collect();
+            let differs: Vec<String> =
+                login.differences().into_keys().map(|name| name.to_string_lossy().into()).collect();
             json!({"env": outcome.stdout_text(), "differs": differs})
         }
         Err(error) => json!({"error": error.to_string()}),
@@ -298,12 +283,8 @@ fn login(form: Form) -> Value {
 fn bundled(form: Form, inner: &str) -> Value {
     let scope = Scope::new().in_dir(inner);
     let script = ["ruby", "-e", "require 'inner'; puts VALUE_OF_INNER"];
-    let plain = form
-        .capture(&scope.command(script))
-        .is_ok_and(|outcome| outcome.success());
-    let bundled = form
-        .capture(&scope.bundle_exec(script))
-        .expect("bundle starts");
+    let plain = form.capture(&scope.command(script)).is_ok_and(|outcome| outcome.success());
+    let bundled = form.capture(&scope.bundle_exec(script)).expect("bundle starts");
     json!({"plain": plain, "bundled": bundled.stdout_text(), "stderr": bundled.stderr_text()})
 }
 
@@ -314,9 +295,7 @@ fn modes(form: Form) -> Value {
         let outcome = form.capture(&command).expect("env starts");
         let text = outcome.stdout_text();
         let pairs = text.split('\0').filter_map(|pair| pair.split_once('='));
-        pairs
-            .map(|(name, value)| (name.to_owned(), Value::from(value)))
-            .collect()
+        pairs.map(|(name, value)| (name.to_owned(), Value::from(value))).collect()
     };
     let script = "require 'json'; puts JSON.dump(original: Bundler.original_env, unbundled: Bundler.unbundled_env)";
     let asked = form.capture(&cmd(["ruby", "-rbundler", "-e", script]).propagate_context(false));
@@ -328,4 +307,100 @@ fn modes(form: Form) -> Value {
         "clean": seen(EnvMode::Clean),
         "bundler": serde_json::from_str::<Value>(&asked.stdout_text()).expect("JSON from ruby"),
     })
+}
+
+/// Many runs at once while orphans are adopted: nobody's leader is taken for an orphan.
+fn fosters(form: Form, threads: usize) -> Value {
+    legwork::adopt_orphans().expect("the kernel allows it");
+    let run = || {
+        let command = cmd(["true"]).containment(Containment::Subreaper);
+        (0..100).filter(|_| form.capture(&command).is_ok_and(|outcome| outcome.success())).count()
+    };
+    let right = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(run)).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).sum::<usize>()
+    });
+    json!({"right": right})
+}
+
+/// Two runs at once, one of which leaves an orphan that hides: it may be either's, and is told.
+fn rivals(pidfile: &str) -> Value {
+    legwork::adopt_orphans().expect("the kernel allows it");
+    let other = cmd(["sleep", "300"]).containment(Containment::Subreaper).spawn();
+    let other = other.expect("it starts");
+    let command = cmd([myself().as_str(), "daemon", pidfile, "clear-env", "linger"])
+        .containment(Containment::Subreaper)
+        .timeout(Duration::from_millis(500))
+        .kill_grace(Duration::from_millis(50));
+    let outcome = command.capture().expect("it starts");
+    let survivors = outcome.survivors.iter().filter(|s| s.signal(Signal::KILL)).count();
+    other.kill();
+    let other = other.wait().expect("it was started");
+    json!({"outcome": outcome, "killed": survivors, "other": other.survivors})
+}
+
+/// Passes on to a stdout that nobody reads. The answer goes to a file.
+fn stuck(form: Form, answer: &str) -> Value {
+    let endless = cmd(["yes"]).stdout(Output::Tee).timeout(Duration::from_millis(300));
+    let endless = form.run(&endless.check(false)).expect("it starts");
+    let text = "x".repeat(400_000);
+    let ended = cmd(["cat"]).stdin(text).stdout(Output::Tee).timeout(Duration::from_secs(2));
+    let ended = form.run(&ended.check(false)).expect("it starts");
+    let dropped = cmd(["cat"]).stdin("y".repeat(400_000)).stdout(Output::Tee).spawn();
+    let dropped = dropped.expect("it starts");
+    let pid = dropped.pid();
+    testkit::wait_until("the command to end", || !testkit::is_alive(pid));
+    drop(dropped);
+    let told = json!({"endless": endless.ending, "ended": ended.ending, "notes": ended.notes});
+    std::fs::write(answer, told.to_string()).expect("the answer can be written");
+    std::process::exit(0);
+}
+
+/// Has no descriptor left when the deadline comes.
+fn blind(form: Form, pidfile: &str) -> Value {
+    let (sender, receiver) = std::sync::mpsc::channel::<()>();
+    let file = pidfile.to_owned();
+    let thread = std::thread::spawn(move || {
+        testkit::wait_until("the daemon", || std::fs::metadata(&file).is_ok());
+        let mut held = Vec::new();
+        while let Ok(file) = std::fs::File::open("/dev/null") {
+            held.push(file);
+        }
+        let _ = receiver.recv_timeout(Duration::from_secs(2));
+        drop(held);
+    });
+    let command = cmd([myself().as_str(), "daemon", pidfile, "linger"])
+        .timeout(Duration::from_secs(1))
+        .kill_grace(Duration::from_millis(50));
+    let outcome = form.capture(&command).expect("it starts");
+    drop(sender);
+    thread.join().expect("no panic");
+    serde_json::to_value(outcome).expect("it serialises")
+}
+
+/// Waits for a while for commands that do nothing, and tells how much CPU that took.
+fn idle(form: Form) -> Value {
+    let wait = Duration::from_secs(1);
+    let terminal = cmd(["sleep", "300"]).pty(24, 80).stdin(Stdin::Piped).output(Output::Capture);
+    let closing = shell("exec >&- 2>&-; sleep 300").output(Output::Tee);
+    match form {
+        Form::Blocking => {
+            let mut runs = [terminal, closing].map(|command| command.spawn().expect("it starts"));
+            assert!(runs[0].wait_timeout(wait).is_none() && runs[1].try_wait().is_none());
+        }
+        Form::Tokio => runtime().block_on(async {
+            let mut runs = [terminal, closing].map(|c| c.tokio().spawn().expect("it starts"));
+            assert!(runs[0].wait_timeout(wait).await.is_none() && runs[1].try_wait().is_none());
+        }),
+    }
+    let stat = std::fs::read_to_string("/proc/self/stat").expect("own stat");
+    let ticks = stat.rsplit(") ").next().map(|rest| rest.split(' ').skip(11).take(2));
+    let ticks: u64 = ticks.into_iter().flatten().filter_map(|tick| tick.parse::<u64>().ok()).sum();
+    json!({"cpu_ticks": ticks})
+}
+
+/// The environment that a command sees which receives no context.
+fn context(form: Form) -> Value {
+    let outcome = form.capture(&cmd(["env"]).propagate_context(false)).expect("env starts");
+    json!(outcome.stdout_text())
 }

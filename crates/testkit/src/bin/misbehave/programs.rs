@@ -1,9 +1,6 @@
 //! The programs.
 
-#![expect(
-    clippy::zombie_processes,
-    reason = "leaving children behind is what they are for"
-)]
+#![expect(clippy::zombie_processes, reason = "leaving children behind is what they are for")]
 
 use std::fs;
 use std::io::{Read, Write};
@@ -55,14 +52,8 @@ pub(crate) fn leave_ignorer(pidfile: &str) {
 /// SIGTERM ignored; with `clear-env` also an empty environment; with `hold` it keeps stdout open;
 /// with `linger` the first process stays.
 pub(crate) fn daemon(pidfile: &str, options: &[&str]) {
-    let status = myself()
-        .args(["daemon-middle", pidfile])
-        .args(options)
-        .status();
-    assert!(
-        status.expect("the middle starts").success(),
-        "the middle fails"
-    );
+    let status = myself().args(["daemon-middle", pidfile]).args(options).status();
+    assert!(status.expect("the middle starts").success(), "the middle fails");
     if options.contains(&"linger") {
         sleep_for_ever();
     }
@@ -72,9 +63,7 @@ pub(crate) fn daemon(pidfile: &str, options: &[&str]) {
 pub(crate) fn daemon_middle(pidfile: &str, options: &[&str]) {
     rustix::process::setsid().expect("a child may have a session of its own");
     let mut last = myself();
-    last.args(["daemon-last", pidfile])
-        .args(options)
-        .stdin(Stdio::null());
+    last.args(["daemon-last", pidfile]).args(options).stdin(Stdio::null());
     if !options.contains(&"hold") {
         last.stdout(Stdio::null()).stderr(Stdio::null());
     }
@@ -110,9 +99,7 @@ pub(crate) fn chatter(pidfile: &str) {
 
 /// Prints its open descriptors.
 pub(crate) fn descriptors() {
-    let entries = fs::read_dir("/proc/self/fd")
-        .expect("own descriptors")
-        .flatten();
+    let entries = fs::read_dir("/proc/self/fd").expect("own descriptors").flatten();
     let mut open: Vec<String> = entries
         .filter(|entry| fs::read_link(entry.path()).is_ok_and(|to| !to.starts_with("/proc")))
         .map(|entry| entry.file_name().to_string_lossy().into_owned())

@@ -145,10 +145,11 @@ fn without_sigpipe<T>(write: impl FnOnce() -> T) -> T {
     }
 }
 
-/// What an enlarged pipe holds. A larger one means fewer switches between writer and reader.
-const LARGE_PIPE: usize = 1024 * 1024;
+/// What an enlarged pipe holds. A larger one means fewer switches between writer and reader, up to
+/// where it no longer fits the fast cache: a mebibyte is slower than this, and than not to enlarge.
+const LARGE_PIPE: usize = 256 * 1024;
 
-/// Enlarges a pipe that was found full. An ordinary user may hold 64 such pipes; past that the
+/// Enlarges a pipe that was found full. An ordinary user may hold 256 such pipes; past that the
 /// kernel refuses, and the pipe works as it is.
 pub(crate) fn enlarge(pipe: BorrowedFd<'_>) {
     let _ = rustix::pipe::fcntl_setpipe_size(pipe, LARGE_PIPE);

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
+use crate::sys::memory;
+
 /// Which of a command's two outputs.
 ///
 /// ```
@@ -141,6 +143,12 @@ impl Captured {
     }
 }
 
+/// A capture that has grown so large is likely to grow on.
+const LARGE: usize = 1024 * 1024;
+
+/// What it then grows by at least. Only what is touched costs memory.
+const STEP: usize = 64 * 1024 * 1024;
+
 /// A capture under way.
 #[derive(Debug)]
 pub(crate) struct HeadTail {
@@ -162,6 +170,7 @@ impl HeadTail {
         let room = self.limit - self.buffer.len();
         if room > 0 {
             let (now, rest) = bytes.split_at(bytes.len().min(room));
+            self.make_room(now.len());
             self.buffer.extend_from_slice(now);
             bytes = rest;
         }
@@ -176,6 +185,19 @@ impl HeadTail {
         self.put(second);
     }
 
+    /// Grows a large buffer in few steps and into large pages.
+    fn make_room(&mut self, count: usize) {
+        let len = self.buffer.len();
+        if len < LARGE || self.buffer.capacity() - len >= count {
+            return;
+        }
+        let more = len.max(STEP).min(self.limit - len);
+        // Where so much cannot be had it grows as any vector does.
+        if self.buffer.try_reserve_exact(more).is_ok() {
+            memory::prefer_large_pages(&mut self.buffer);
+        }
+    }
+
     fn put(&mut self, bytes: &[u8]) {
         let at = self.head + self.next;
         self.buffer[at..at + bytes.len()].copy_from_slice(bytes);
@@ -187,6 +209,9 @@ impl HeadTail {
         let gap_at = if omitted == 0 { self.buffer.len() } else { self.head };
         if omitted > 0 {
             self.buffer[self.head..].rotate_left(self.next);
+        }
+        if self.buffer.len() >= LARGE {
+            self.buffer.shrink_to_fit();
         }
         Captured { bytes: self.buffer, gap_at, omitted }
     }
@@ -318,6 +343,20 @@ mod tests {
             } else {
                 prop_assert_eq!(joined.len(), out.bytes().len() + err.bytes().len());
             }
+        }
+    }
+
+    #[test]
+    fn a_large_capture_is_whole_and_holds_no_more_than_its_bytes() {
+        for limit in [3 * LARGE, STEP] {
+            let mut buffer = HeadTail::new(limit);
+            let all: Vec<u8> = (0..2 * LARGE + 7).map(|at| (at % 251) as u8).collect();
+            for piece in all.chunks(64 * 1024) {
+                buffer.write(piece);
+            }
+            let captured = buffer.finish();
+            assert!(captured.bytes() == all);
+            assert!(captured.bytes.capacity() < all.len() + 4096);
         }
     }
 

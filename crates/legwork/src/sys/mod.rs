@@ -7,6 +7,7 @@
 
 pub(crate) mod cgroup;
 pub(crate) mod io;
+pub(crate) mod memory;
 pub(crate) mod proc;
 pub(crate) mod process;
 pub(crate) mod pty;

@@ -10,6 +10,7 @@ pub(crate) mod bundler;
 pub(crate) mod login;
 mod toolchain;
 
+use std::borrow::Cow;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::str::FromStr;
@@ -203,26 +204,31 @@ impl Environment {
         })
     }
 
-    /// The variables, starting from `own`, those of the calling process. `before_edits` sees them
-    /// before the caller's own edits, which have the last word.
-    pub(crate) fn resolve(
-        &self,
-        own: Vars,
-        before_edits: impl FnOnce(&mut Vars),
-    ) -> Result<Vars, InvalidInput> {
+    /// Whether the caller has said something about this variable, which is the last word.
+    pub(crate) fn decides(&self, name: &OsStr) -> bool {
+        self.edits.iter().any(|edit| match edit {
+            Edit::Set(edited, _) | Edit::Remove(edited) => edited == name,
+            Edit::Without(_) => false,
+        })
+    }
+
+    /// The variables, starting from `own`, those of the calling process. They are copied only
+    /// where they differ.
+    pub(crate) fn resolve<'a>(&self, own: &'a Vars) -> Result<Cow<'a, Vars>, InvalidInput> {
         let mut vars = match self.mode {
-            EnvMode::Inherit => own,
+            EnvMode::Inherit if self.edits.is_empty() => return Ok(Cow::Borrowed(own)),
+            EnvMode::Inherit => own.clone(),
             EnvMode::Empty => Vars::default(),
-            EnvMode::Unbundled => bundler::unbundled(own),
+            EnvMode::Unbundled => bundler::unbundled(own.clone()),
             EnvMode::Original => {
-                let mut vars = bundler::original(own);
+                let mut vars = bundler::original(own.clone());
                 for toolchain in [Toolchain::Cargo, Toolchain::Python, Toolchain::Node] {
                     toolchain.remove_from(&mut vars);
                 }
                 vars
             }
             EnvMode::Clean => {
-                let mut vars = bundler::unbundled(own);
+                let mut vars = bundler::unbundled(own.clone());
                 for toolchain in Toolchain::ALL {
                     toolchain.remove_from(&mut vars);
                 }
@@ -230,7 +236,6 @@ impl Environment {
             }
             EnvMode::Login => login::cached()?.vars.clone(),
         };
-        before_edits(&mut vars);
         for edit in &self.edits {
             match edit {
                 Edit::Set(name, value) => vars.set(name, value),
@@ -238,7 +243,7 @@ impl Environment {
                 Edit::Without(toolchain) => toolchain.remove_from(&mut vars),
             }
         }
-        Ok(vars)
+        Ok(Cow::Owned(vars))
     }
 }
 
@@ -259,11 +264,12 @@ mod tests {
         environment.set("C".into(), "3".into());
         environment.remove("C".into());
         let own = vars(&[("A", "1"), ("B", "1")]);
-        let resolved = environment.resolve(own, |_| ()).unwrap();
+        let resolved = environment.resolve(&own).unwrap().into_owned();
         assert_eq!(resolved, vars(&[("A", "2")]));
         environment.set_mode(EnvMode::Empty);
-        let resolved = environment.resolve(vars(&[("X", "1")]), |vars| vars.set("A", "0"));
-        assert_eq!(resolved.unwrap(), vars(&[("A", "2")]));
+        let own = vars(&[("X", "1")]);
+        assert_eq!(environment.resolve(&own).unwrap().into_owned(), vars(&[("A", "2")]));
+        assert!(environment.decides("B".as_ref()) && !environment.decides("X".as_ref()));
     }
 
     #[test]

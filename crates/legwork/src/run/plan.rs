@@ -202,14 +202,7 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
     if let Some(problem) = exec.env.problem() {
         return Err(invalid(&first_argv(), problem));
     }
-    let hand_down = plan.options.propagate_context.unwrap_or(true);
-    let resolved = exec.env.resolve(own.clone(), |vars| {
-        context.remove_from(vars);
-        for (name, value) in context.to_vars().into_iter().filter(|_| hand_down) {
-            vars.set(name, value);
-        }
-    });
-    let mut vars = resolved.map_err(|input| invalid(&first_argv(), input))?;
+    let vars = exec.env.resolve(own).map_err(|input| invalid(&first_argv(), input))?;
 
     // Where the command has no PATH of its own, the caller's serves for the look-up alone.
     let path = vars.get("PATH").or_else(|| own.get("PATH")).map(OsStr::to_owned);
@@ -237,11 +230,7 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
     let program_path = find::program(name, path.as_deref(), exec.workdir.as_deref())
         .map_err(|why| CommandError::not_started(argv.clone(), exec.workdir.clone(), why, None))?;
 
-    if let Some(value) = plan.tree.marker(own.get(MARKER)) {
-        vars.set(MARKER, value);
-    }
-
-    let c_argv = argv.iter().filter_map(|arg| c_string(arg)).collect();
+    let c_env = environment(exec, &vars, own, context, plan);
     let default = match verb {
         Verb::Run | Verb::Spawn => Output::Stream,
         Verb::Capture => Output::Capture,
@@ -250,8 +239,8 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
     Ok(Stage {
         program: c_string(program_path.as_os_str()).unwrap_or_default(),
         program_path,
-        c_argv: CStrings::new(c_argv),
-        c_env: CStrings::new(env_strings(&vars)),
+        c_argv: CStrings::new(argv.iter().map(|arg| [arg.as_os_str()])),
+        c_env,
         c_workdir: exec.workdir.as_deref().and_then(|path| c_string(path.as_os_str())),
         workdir: exec.workdir.clone(),
         stdin: exec.stdin.clone(),
@@ -266,16 +255,20 @@ fn stage(exec: &Exec, own: &Vars, context: &Context, plan: &Plan, verb: Verb) ->
     })
 }
 
-/// `NAME=value`, as the kernel wants them. What holds a NUL was refused before.
-fn env_strings(vars: &Vars) -> Vec<CString> {
-    let pair = |(name, value): (&OsStr, &OsStr)| {
-        let mut entry = Vec::with_capacity(name.len() + value.len() + 2);
-        entry.extend_from_slice(name.as_bytes());
-        entry.push(b'=');
-        entry.extend_from_slice(value.as_bytes());
-        CString::new(entry).ok()
-    };
-    vars.iter().filter_map(pair).collect()
+/// `NAME=value`, as the kernel wants them: the command's own variables, with the context and the
+/// marker in place of any that have their names; unless the caller decided about a name itself.
+fn environment(exec: &Exec, vars: &Vars, own: &Vars, context: &Context, plan: &Plan) -> CStrings {
+    let hand_down = plan.options.propagate_context.unwrap_or(true);
+    let handed: Vec<_> = if hand_down { context.to_vars() } else { Vec::new() };
+    let mut added: Vars = handed.into_iter().filter(|(name, _)| !exec.env.decides(name)).collect();
+    if let Some(value) = plan.tree.marker(own.get(MARKER)) {
+        added.set(MARKER, value);
+    }
+    let names: Vec<OsString> =
+        context.names().into_iter().filter(|name| !exec.env.decides(name)).collect();
+    let stays = |name: &OsStr| added.get(name).is_none() && !names.iter().any(|own| own == name);
+    let all = vars.iter().filter(|(name, _)| stays(name)).chain(added.iter());
+    CStrings::new(all.map(|(name, value)| [name, OsStr::new("="), value]))
 }
 
 /// A directory that cannot be used is its own error, before anything starts.

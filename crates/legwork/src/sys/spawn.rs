@@ -124,19 +124,42 @@ pub(crate) struct Refused {
     pub(crate) error: io::Error,
 }
 
-/// Strings as `execve` wants them: an array of pointers that ends in null.
+/// Strings as `execve` wants them: an array of pointers that ends in null. All of them lie in one
+/// block, since an allocation for each of an environment's variables is a good part of what a
+/// start costs.
 #[derive(Debug)]
 pub(crate) struct CStrings {
-    // The pointers point into these.
-    _strings: Vec<CString>,
+    // The pointers point into it.
+    _block: Vec<u8>,
     pointers: Vec<*const c_char>,
 }
 
 impl CStrings {
-    pub(crate) fn new(strings: Vec<CString>) -> CStrings {
-        let pointers =
-            strings.iter().map(|s| s.as_ptr()).chain(std::iter::once(ptr::null())).collect();
-        CStrings { _strings: strings, pointers }
+    /// Each string comes in pieces, to be joined. One that holds a NUL is left out.
+    pub(crate) fn new<'a, const PIECES: usize>(
+        strings: impl Iterator<Item = [&'a OsStr; PIECES]>,
+    ) -> CStrings {
+        let mut block = Vec::with_capacity(4096);
+        let mut starts = Vec::with_capacity(64);
+        for pieces in strings {
+            let start = block.len();
+            for piece in pieces {
+                block.extend_from_slice(piece.as_bytes());
+            }
+            if block[start..].contains(&0) {
+                block.truncate(start);
+            } else {
+                block.push(0);
+                starts.push(start);
+            }
+        }
+        let first: *const c_char = block.as_ptr().cast();
+        let pointers = starts
+            .iter()
+            .map(|start| first.wrapping_add(*start))
+            .chain(std::iter::once(ptr::null()))
+            .collect();
+        CStrings { _block: block, pointers }
     }
 }
 

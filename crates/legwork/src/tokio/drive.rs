@@ -30,13 +30,23 @@ use crate::sys::io as sysio;
 const TURNS: usize = 8;
 
 pub(super) async fn run(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<Outcome> {
+    let (command, machine, watch) = start(stages, options, verb)?;
+    let outcome = drive(machine, watch).await.map_err(|error| refused(command, error))?;
+    checked(outcome, options, verb)
+}
+
+/// Apart from the future, which may move between threads: a plan holds raw pointers and may not.
+fn start(
+    stages: &[Exec],
+    options: &RunOptions,
+    verb: Verb,
+) -> Result<(Vec<OsString>, Guarded, Watch)> {
     let plan = plan::plan(stages, options, verb)?;
     let command = plan.command();
     // Whatever the runtime may refuse is asked for before anything is started.
     let watch = Watch::new().map_err(|error| refused(command.clone(), error))?;
     let machine = Guarded::new(Machine::start(plan, None)?.0);
-    let outcome = drive(machine, watch).await.map_err(|error| refused(command, error))?;
-    checked(outcome, options, verb)
+    Ok((command, machine, watch))
 }
 
 pub(super) fn spawn(stages: &[Exec], options: &RunOptions) -> Result<Running> {
@@ -221,5 +231,20 @@ impl Watch {
             }
             ready.clear_ready();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Outcome;
+    use crate::error::Result;
+
+    #[test]
+    fn a_future_may_move_between_threads() {
+        fn is_send(_: &(impl Future<Output = Result<Outcome>> + Send)) {}
+        is_send(&crate::cmd(["true"]).tokio().capture());
+        is_send(&crate::tokio::sh(["true"]));
+        let scope = crate::Scope::new().tokio();
+        is_send(&scope.capture(["true"]));
     }
 }

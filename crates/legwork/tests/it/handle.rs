@@ -79,10 +79,7 @@ fn signals_by_request_are_told_as_such(form: Form) {
 
 fn a_signal_for_the_leader_alone(form: Form) {
     let run = form.spawn(&shell("sleep 300 >/dev/null & wait").survivors(Survivors::Keep)).unwrap();
-    wait_until("the child", || {
-        let children = std::fs::read_to_string(format!("/proc/{0}/task/{0}/children", run.pid()));
-        children.is_ok_and(|children| !children.is_empty())
-    });
+    wait_until("the child", || !children(run.pid()).is_empty());
     run.signal_leader(Signal::KILL);
     let outcome = run.wait().unwrap();
     let [survivor] = &outcome.survivors[..] else { panic!("{:?}", outcome.survivors) };
@@ -96,14 +93,23 @@ fn stopping_and_continuing(form: Form) {
     wait_until("the stop", || testkit::state(pid) == Some('T'));
     run.signal(Signal::CONT);
     wait_until("the continuation", || testkit::state(pid) == Some('S'));
+    run.kill();
+    assert_eq!(run.wait().unwrap().ending.number(), 137);
 }
 
 fn daemon(form: Form) -> (Handle, u32) {
     let (_directory, pidfile) = place("pid");
     let run = form.spawn(&misbehave(["daemon", pidfile.to_str().unwrap(), "linger"])).unwrap();
     let pid = pid_in(&pidfile);
+    // The middle one goes when it has seen the file, which goes with the directory.
+    wait_until("the daemon to be an orphan", || children(run.pid()).is_empty());
     assert!(is_alive(pid));
     (run, pid)
+}
+
+/// The pids of a process's children, as the kernel lists them.
+fn children(pid: u32) -> String {
+    std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default()
 }
 
 fn killing_ends_the_tree(form: Form) {

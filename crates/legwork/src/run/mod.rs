@@ -2,10 +2,9 @@
 //!
 //! `plan` turns the value into everything that starting needs, or into an error, with nothing
 //! started. `plumbing` and `forward` are the pipes and files between us and the processes. `life`
-//! is the pure table of what happens when; `start` and `machine` perform it; `verdict` says how it
-//! ended.
-//! `blocking` and `crate::tokio` are the two drivers that wait; `handle` is what they share with
-//! whoever spawned. `janitor` is the one thread for what outlives its caller.
+//! is the pure table of what happens when; `start`, `machine` and `pump` perform it; `verdict`
+//! says how it ended. `blocking` and `crate::tokio` are the two drivers that wait; `handle` is what
+//! they share with whoever spawned. `janitor` is the one thread for what outlives its caller.
 
 pub(crate) mod blocking;
 mod forward;
@@ -15,6 +14,7 @@ mod life;
 pub(crate) mod machine;
 pub(crate) mod plan;
 mod plumbing;
+mod pump;
 mod start;
 mod verdict;
 

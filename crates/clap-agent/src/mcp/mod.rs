@@ -1,0 +1,207 @@
+//! `tool mcp`: the program's commands as MCP tools over stdio.
+//!
+//! A tool call runs the program itself, in a process of its own, through the same front door as
+//! every other caller: same parsing, same gate, same envelope. So a command that prints, changes
+//! its directory or dies can do the server no harm, and nothing is decided twice. Its progress
+//! lines become progress notifications; a refusal by the gate becomes a question to the person at
+//! the client, where the client can ask.
+
+mod call;
+mod tools;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use clap::Command;
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest,
+    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, Implementation,
+    InputRequest, InputRequests, InputRequiredResult, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
+use rmcp::{ErrorData, ServerHandler, ServiceExt};
+
+use crate::error::AgentError;
+use crate::format::Protocol;
+use crate::program::Settings;
+use call::Ended;
+use tools::Catalogue;
+
+/// Serves until the client closes stdin.
+pub(crate) fn serve(root: &Command, settings: &Settings) -> Result<(), AgentError> {
+    let described = settings.describe(root, Protocol::default());
+    let program = std::env::current_exe()
+        .map_err(|error| AgentError::tool(format!("cannot find the program itself: {error}")))?;
+    let server = Server {
+        program,
+        catalogue: Arc::new(Catalogue::new(root, &described, settings)),
+        info: Implementation::new(described.name.clone(), version(&described.tool_version)),
+        instructions: described.summary,
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let served = runtime.block_on(async {
+        let running = match server.serve(rmcp::transport::stdio()).await {
+            Ok(running) => running,
+            // A client that goes before it has said anything is no failure of ours.
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => return Err(AgentError::tool(format!("cannot serve MCP: {error}"))),
+        };
+        let ended = running.waiting().await;
+        ended.map(drop).map_err(|error| AgentError::tool(format!("the MCP server ended: {error}")))
+    });
+    // A read of stdin that nobody waits for any more must not keep the process alive.
+    runtime.shutdown_background();
+    served
+}
+
+fn version(tool_version: &str) -> &str {
+    if tool_version.is_empty() { "0.0.0" } else { tool_version }
+}
+
+#[derive(Clone)]
+struct Server {
+    program: PathBuf,
+    catalogue: Arc<Catalogue>,
+    info: Implementation,
+    instructions: String,
+}
+
+/// The key under which a person's answer comes back.
+const CONFIRM: &str = "confirm";
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        let mut info = ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_instructions(self.instructions.clone());
+        info.server_info = self.info.clone();
+        info
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.catalogue.tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let Some(entry) = self.catalogue.find(&request.name) else {
+            let message = format!("there is no tool '{}'", request.name);
+            return Err(ErrorData::invalid_params(message, None));
+        };
+        let arguments = request.arguments.unwrap_or_default();
+        let answered = request
+            .input_responses
+            .and_then(|mut responses| responses.remove(CONFIRM))
+            .and_then(|answer| serde_json::from_value::<ElicitResult>(answer).ok());
+        let confirmed = match answered.map(|answer| is_yes(&answer)) {
+            Some(false) => return Ok(declined().into()),
+            Some(true) => true,
+            None => false,
+        };
+        let argv = |confirmed| {
+            entry
+                .argv(&arguments, confirmed)
+                .map_err(|message| ErrorData::invalid_params(message, None))
+        };
+        let ended = call::run(&self.program, argv(confirmed)?, &context).await?;
+        let refused =
+            matches!(&ended, Ended::Failed(error) if error["error"] == "confirmation_required");
+        if !refused || !entry.can_confirm() {
+            return Ok(entry.answer(ended).into());
+        }
+        let question = question(&ended);
+        match self.ask(question, &context).await? {
+            Asked::Cannot => Ok(entry.answer(ended).into()),
+            Asked::Later(request) => Ok(CallToolResponse::from(request)),
+            Asked::Answered(false) => Ok(declined().into()),
+            Asked::Answered(true) => {
+                let ended = call::run(&self.program, argv(true)?, &context).await?;
+                Ok(entry.answer(ended).into())
+            }
+        }
+    }
+}
+
+/// What came of asking the person at the client.
+enum Asked {
+    /// The client cannot ask.
+    Cannot,
+    /// The client asks and calls again (protocol 2026-07-28 and later).
+    Later(InputRequiredResult),
+    /// The person answered.
+    Answered(bool),
+}
+
+impl Server {
+    async fn ask(
+        &self,
+        message: String,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Asked, ErrorData> {
+        let capable = context.client_capabilities().and_then(|can| can.elicitation);
+        let forms = capable.is_some_and(|can| can.form.is_some() || can.url.is_none());
+        if !forms {
+            return Ok(Asked::Cannot);
+        }
+        let requested_schema = ElicitationSchema::builder()
+            .required_bool_property(CONFIRM, |property| property.description("Go on?"))
+            .build()
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        let params =
+            ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema };
+        let stateless = context
+            .protocol_version()
+            .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str());
+        if stateless {
+            let request = InputRequest::Elicitation(ElicitRequest::new(params));
+            let requests = InputRequests::from([(CONFIRM.to_owned(), request)]);
+            return Ok(Asked::Later(InputRequiredResult::from_input_requests(requests)));
+        }
+        let answer = context
+            .peer
+            .create_elicitation(params)
+            .await
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+        Ok(Asked::Answered(is_yes(&answer)))
+    }
+}
+
+fn is_yes(answer: &ElicitResult) -> bool {
+    let content = answer.content.as_ref();
+    // A client may accept without filling in the form.
+    let ticked = content.and_then(|content| content.get(CONFIRM));
+    answer.action == ElicitationAction::Accept && ticked.is_none_or(|ticked| *ticked == true)
+}
+
+fn question(refusal: &Ended) -> String {
+    let message = match refusal {
+        Ended::Failed(error) => error["message"].as_str().unwrap_or_default(),
+        _ => "",
+    };
+    format!("{message}. Go on?")
+}
+
+fn declined() -> CallToolResult {
+    let error = serde_json::json!({
+        "code": 9,
+        "error": "cancelled",
+        "message": "not confirmed; nothing was changed",
+        "recoverable": false,
+    });
+    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
+}
+
+/// An object, whatever the value is.
+fn object(value: serde_json::Value) -> JsonObject {
+    match value {
+        serde_json::Value::Object(object) => object,
+        other => JsonObject::from_iter([("result".to_owned(), other)]),
+    }
+}

@@ -2,22 +2,25 @@
 
 use legwork::prelude::*;
 
-/// A program that the tests run, and the Debian package that brings it.
-const NEEDED: [(&str, &str); 7] = [
-    ("bash", "bash"),
-    ("bundle", "ruby-bundler"),
-    ("find", "findutils"),
-    ("git", "git"),
-    ("make", "make"),
-    ("ps", "procps"),
-    ("ruby", "ruby"),
+/// What the tests need: a shell line that succeeds where it is there, and the Debian package that
+/// brings it.
+const NEEDED: [(&str, &str); 9] = [
+    ("command -v bash", "bash"),
+    ("command -v bundle", "ruby-bundler"),
+    ("command -v find", "findutils"),
+    ("command -v git", "git"),
+    ("command -v make", "make"),
+    ("command -v ps", "procps"),
+    ("command -v python3", "python3"),
+    ("python3 -c 'import ensurepip'", "python3-venv"),
+    ("command -v ruby", "ruby"),
 ];
 
 /// Makes sure that everything needed is there.
 pub(crate) fn missing_packages() -> Result<(), String> {
-    let lacks = |program: &str| !shell("command -v \"$1\"").arg(program).succeeds();
+    let lacks = |probe: &str| !shell(probe).succeeds();
     let packages: Vec<&str> =
-        NEEDED.iter().filter(|(program, _)| lacks(program)).map(|(_, package)| *package).collect();
+        NEEDED.iter().filter(|(probe, _)| lacks(probe)).map(|(_, package)| *package).collect();
     if packages.is_empty() {
         return Ok(());
     }
@@ -31,7 +34,7 @@ pub(crate) fn missing_packages() -> Result<(), String> {
     } else {
         return Err(by_hand);
     };
-    if lacks("apt-get") {
+    if lacks("command -v apt-get") {
         return Err(by_hand);
     }
     eprintln!("installing Debian packages: {list}");

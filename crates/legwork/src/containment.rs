@@ -7,6 +7,7 @@
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -140,20 +141,23 @@ impl Tree {
         leads_group: bool,
         spawn: impl FnOnce(Option<&Cgroup>) -> Result<Leader, E>,
     ) -> Result<Leader, E> {
-        let live = adopting().then(live);
+        let adopting = adopting();
+        let lock = adopting.then(live);
         let leader = spawn(self.cgroup.as_ref())?;
         let pid = raw(&leader);
         if leads_group {
             self.groups.push(pid);
         }
-        if let Some(mut live) = live {
-            match live.iter_mut().find(|run| run.id == self.id) {
-                Some(run) => run.leaders.push(pid),
-                None => {
-                    let since = proc::stat(pid).map_or(0, |stat| stat.start_ticks);
-                    self.since = Some(since);
-                    live.push(LiveRun { id: self.id.clone(), leaders: vec![pid], since });
-                }
+        if adopting && self.since.is_none() {
+            self.since = proc::stat(pid).map(|stat| stat.start_ticks);
+        }
+        // Registered in any case: the host may begin to adopt orphans while this runs.
+        let mut live = lock.unwrap_or_else(live);
+        match live.iter_mut().find(|run| run.id == self.id) {
+            Some(run) => run.leaders.push(pid),
+            None => {
+                let since = self.since.unwrap_or(0);
+                live.push(LiveRun { id: self.id.clone(), leaders: vec![pid], since });
             }
         }
         Ok(leader)
@@ -194,12 +198,12 @@ impl Tree {
         let mut unclear = Vec::new();
         if self.level >= Containment::Marker {
             for (candidate, member) in candidates.iter().zip(&mut member) {
-                *member |= !candidate.is_zombie()
-                    && !*member
-                    && proc::has_token(candidate.pid, MARKER, &self.id);
+                if !*member && !candidate.is_zombie() {
+                    *member = proc::has_token(candidate.pid, MARKER, &self.id)?;
+                }
             }
             if self.level == Containment::Subreaper {
-                unclear = self.claim_orphans(&candidates, &mut member, host);
+                unclear = self.claim_orphans(&candidates, &mut member, host)?;
             }
             close(&candidates, &mut member, host.session);
         }
@@ -209,32 +213,39 @@ impl Tree {
 
     /// Orphans that came back to this process and can only be this run's become members; the
     /// others are told.
-    fn claim_orphans(&self, candidates: &[Stat], member: &mut [bool], host: Host) -> Vec<Seen> {
+    fn claim_orphans(
+        &self,
+        candidates: &[Stat],
+        member: &mut [bool],
+        host: Host,
+    ) -> io::Result<Vec<Seen>> {
         let live = live();
         let mut unclear = Vec::new();
         for (candidate, member) in candidates.iter().zip(member) {
             if *member || candidate.is_zombie() || !is_foster_child(candidate, host, &live) {
                 continue;
             }
-            let others = live.iter().filter(|run| run.id != self.id);
-            if others.clone().any(|run| proc::has_token(candidate.pid, MARKER, &run.id)) {
-                continue;
+            let mut unclaimed = true;
+            let mut rivals = false;
+            for run in live.iter().filter(|run| run.id != self.id) {
+                unclaimed &= !proc::has_token(candidate.pid, MARKER, &run.id)?;
+                rivals |= run.since <= candidate.start_ticks;
             }
-            if others.clone().any(|run| run.since <= candidate.start_ticks) {
+            if unclaimed && rivals {
                 unclear.push(candidate.seen());
-            } else {
+            } else if unclaimed {
                 *member = true;
             }
         }
-        unclear
+        Ok(unclear)
     }
 
-    /// Sends a signal to everyone.
+    /// Sends a signal to everyone who lives, and tells who that was.
     ///
     /// # Errors
     /// Where only the groups and the leaders could be reached, because the system did not let us
     /// look for the others.
-    pub(crate) fn signal(&self, leaders: &[Leader], signal: Signal) -> io::Result<()> {
+    pub(crate) fn signal(&self, leaders: &[Leader], signal: Signal) -> io::Result<Found> {
         let held = || leaders.iter().filter(|leader| leader.is_held());
         for leader in held() {
             if self.groups.contains(&raw(leader)) {
@@ -244,24 +255,27 @@ impl Tree {
             }
         }
         let groups: Vec<i32> = held().map(raw).filter(|pid| self.groups.contains(pid)).collect();
-        for seen in self.seek(leaders)?.members {
+        let found = self.seek(leaders)?;
+        for seen in &found.members {
             let reached = held().any(|leader| raw(leader) == seen.pid)
                 || proc::stat(seen.pid).is_none_or(|stat| groups.contains(&stat.group));
             if !reached {
-                process::signal_seen(&seen, signal);
+                process::signal_seen(seen, signal);
             }
         }
-        Ok(())
+        Ok(found)
     }
 
     /// Asks everyone to end. A stopped process is continued, so that it can.
     pub(crate) fn ask(&self, leaders: &[Leader], signal: Signal) -> io::Result<()> {
-        self.signal(leaders, signal)?;
-        self.signal(leaders, Signal::CONT)
+        let asked = self.signal(leaders, signal);
+        let continued = self.signal(leaders, Signal::CONT);
+        asked.and(continued).map(drop)
     }
 
-    /// Kills everyone that can be seen now. To be repeated until nobody is seen.
-    pub(crate) fn kill(&self, leaders: &[Leader]) -> io::Result<()> {
+    /// Kills everyone that can be seen now, and tells who that was. To be repeated until nobody is
+    /// seen.
+    pub(crate) fn kill(&self, leaders: &[Leader]) -> io::Result<Found> {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
@@ -271,10 +285,8 @@ impl Tree {
 
 impl Drop for Tree {
     fn drop(&mut self) {
-        if self.since.is_some() {
-            live().retain(|run| run.id != self.id);
-            collect_orphans();
-        }
+        live().retain(|run| run.id != self.id);
+        collect_orphans();
     }
 }
 
@@ -296,12 +308,8 @@ struct Host {
 
 impl Host {
     fn this() -> Host {
-        let session = rustix::process::getsid(None);
-        Host {
-            pid: std::process::id() as i32,
-            group: rustix::process::getpgrp().as_raw_nonzero().get(),
-            session: session.map_or(0, |session| session.as_raw_nonzero().get()),
-        }
+        let (group, session) = process::own_group_and_session();
+        Host { pid: std::process::id() as i32, group, session }
     }
 }
 
@@ -312,8 +320,11 @@ pub(crate) fn collect_orphans() {
     }
     let live = live();
     for orphan in proc::children_of_this_process() {
-        if orphan.is_zombie() && is_foster_child(&orphan, Host::this(), &live) {
-            process::reap_foster_child(orphan.pid);
+        if orphan.is_zombie()
+            && is_foster_child(&orphan, Host::this(), &live)
+            && let Some(pidfd) = process::foster_child(orphan.pid)
+        {
+            process::reap_foster_child(pidfd.as_fd());
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::handle::{Running, Shared, Writer};
 use super::machine::{Guarded, Machine};
 use super::plan::{self, Verb};
+use super::quiet;
 use crate::command::{Exec, RunOptions};
 use crate::ending::NotStarted;
 use crate::error::{CommandError, Result};
@@ -14,8 +15,10 @@ use crate::outcome::Outcome;
 /// Runs to the end.
 pub(crate) fn run(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<Outcome> {
     let plan = plan::plan(stages, options, verb)?;
-    let machine = Guarded::new(Machine::start(plan, None)?.0);
-    checked(drive(machine), options, verb)
+    let mut machine = Guarded::new(Machine::start(plan, None)?.0);
+    let holds = machine.get().holds_stdout();
+    let outcome = drive(machine);
+    checked(if holds { quiet::show(outcome) } else { outcome }, options, verb)
 }
 
 /// A failure as an error, where the verb or the caller wants that.

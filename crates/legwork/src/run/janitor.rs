@@ -32,16 +32,18 @@ enum Charge {
     /// A cgroup that is removed when the last one inside is gone.
     Cgroup { events: File, _cgroup: Cgroup },
     /// A survivor that is this process's foster child and must be collected.
-    Foster { pidfd: OwnedFd, pid: i32 },
+    Foster(OwnedFd),
 }
 
 #[derive(Debug)]
 struct Office {
     arrived: Vec<Charge>,
     bell: Option<Arc<OwnedFd>>,
+    /// The process whose thread listens: a fork of the host has the bell and not the thread.
+    pid: u32,
 }
 
-static OFFICE: Mutex<Office> = Mutex::new(Office { arrived: Vec::new(), bell: None });
+static OFFICE: Mutex<Office> = Mutex::new(Office { arrived: Vec::new(), bell: None, pid: 0 });
 
 fn office() -> MutexGuard<'static, Office> {
     OFFICE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -71,13 +73,17 @@ pub(super) fn keep(cgroup: Option<Cgroup>, survivors: &[Survivor]) {
     }
     for survivor in survivors {
         if let Some(pidfd) = process::foster_child(survivor.pid as i32) {
-            hand_over(Charge::Foster { pidfd, pid: survivor.pid as i32 });
+            hand_over(Charge::Foster(pidfd));
         }
     }
 }
 
 fn hand_over(charge: Charge) {
     let mut office = office();
+    if office.pid != std::process::id() {
+        office.pid = std::process::id();
+        office.bell = None;
+    }
     if let Some(bell) = &office.bell {
         let bell = Arc::clone(bell);
         office.arrived.push(charge);
@@ -150,7 +156,7 @@ fn wait(bell: BorrowedFd<'_>, charges: &[Charge]) {
     for charge in charges {
         match charge {
             Charge::Pipe(fd) => fds.push(PollFd::new(fd, PollFlags::IN)),
-            Charge::Foster { pidfd, .. } => fds.push(PollFd::new(pidfd, PollFlags::IN)),
+            Charge::Foster(pidfd) => fds.push(PollFd::new(pidfd, PollFlags::IN)),
             Charge::Leader(leader) => {
                 fds.push(PollFd::from_borrowed_fd(leader.pidfd(), PollFlags::IN));
             }
@@ -185,8 +191,8 @@ fn is_done(charge: &mut Charge, buffer: &mut [MaybeUninit<u8>]) -> bool {
         }
         Charge::Leader(leader) => leader.reap().is_some(),
         Charge::Cgroup { events, .. } => Cgroup::is_empty(events),
-        Charge::Foster { pid, .. } => {
-            let gone = process::reap_foster_child(*pid);
+        Charge::Foster(pidfd) => {
+            let gone = process::reap_foster_child(pidfd.as_fd());
             if gone {
                 containment::collect_orphans();
             }

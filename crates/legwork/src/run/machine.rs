@@ -6,7 +6,7 @@
 //! async runtime. (Stopping with a person's Ctrl-Z is the one exception, and stops everything.)
 
 use std::ffi::OsString;
-use std::io::{self, Write};
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use super::plumbing::{Fed, Feed, Source};
 use super::verdict::Evidence;
 use crate::capture::{HeadTail, Order};
 use crate::command::RunOptions;
-use crate::containment::Tree;
+use crate::containment::{Found, Tree};
 use crate::lines::Splitter;
 use crate::outcome::{Outcome, Survivor, Usage};
 use crate::signal::Signal;
@@ -113,6 +113,11 @@ pub(crate) struct Machine {
 impl Machine {
     pub(crate) fn pid(&self) -> u32 {
         self.first_pid
+    }
+
+    /// Whether stdout was kept to be shown only on failure.
+    pub(crate) fn holds_stdout(&self) -> bool {
+        self.hold_stdout
     }
 
     /// Ends it because whoever wanted it is gone: nobody is told anything any more.
@@ -216,30 +221,32 @@ impl Machine {
         let mut ready = fds.iter().map(|fd| !polled || !fd.revents().is_empty());
         parts.retain(|_| ready.next().unwrap_or(true));
 
-        let mut leaders_changed = false;
-        for part in parts {
+        for part in &parts {
             match part {
-                Part::Source(index) => self.read(index),
+                Part::Source(index) => self.read(*index),
                 Part::Forward(index) => {
-                    if let Some(forward) = &mut self.sources[index].forward {
+                    if let Some(forward) = &mut self.sources[*index].forward {
                         forward.push();
                     }
                 }
-                Part::Leader => leaders_changed = true,
                 Part::Feed => {
                     if self.feed.as_mut().is_some_and(|feed| feed.push() == Fed::Done) {
                         self.retired.extend(self.feed.take().map(|feed| feed.fd));
                     }
                 }
-                Part::Cancel => {
-                    self.cancel_seen = true;
-                    self.act(Event::Cancel);
-                }
-                Part::Handle => self.obey(),
+                Part::Leader | Part::Cancel | Part::Handle => {}
             }
         }
-        if leaders_changed {
+        // An end first, then what somebody wants of it: what has ended has not been cancelled.
+        if parts.iter().any(|part| matches!(part, Part::Leader | Part::Cancel | Part::Handle)) {
             self.look_at_leaders();
+        }
+        if parts.contains(&Part::Cancel) {
+            self.cancel_seen = true;
+            self.act(Event::Cancel);
+        }
+        if parts.contains(&Part::Handle) {
+            self.obey();
         }
         self.look_at_pipes();
     }
@@ -253,7 +260,7 @@ impl Machine {
                 Request::SignalTree(signal) => {
                     self.requested.push(signal);
                     let sent = self.tree.signal(&self.leaders, signal);
-                    self.note_failure(sent);
+                    self.note_failure(sent.map(drop));
                 }
                 Request::SignalLeader(signal) => {
                     self.requested.push(signal);
@@ -297,12 +304,8 @@ impl Machine {
                     self.note_failure(asked);
                     None
                 }
-                Action::Kill => {
-                    let killed = self.tree.kill(&self.leaders);
-                    self.note_failure(killed);
-                    self.look_at_tree()
-                }
-                Action::Look => self.look_at_tree(),
+                Action::Kill => self.looked(self.tree.kill(&self.leaders)),
+                Action::Look => self.looked(self.tree.seek(&self.leaders)),
                 Action::LetGo => {
                     self.let_go();
                     None
@@ -315,8 +318,7 @@ impl Machine {
         }
     }
 
-    fn look_at_tree(&mut self) -> Option<Action> {
-        let found = self.tree.seek(&self.leaders);
+    fn looked(&mut self, found: io::Result<Found>) -> Option<Action> {
         // Not being able to look is not the same as finding nobody.
         let empty = found.as_ref().is_ok_and(|found| found.members.is_empty());
         self.note_failure(found.map(drop));
@@ -335,11 +337,11 @@ impl Machine {
     /// Somebody holds a pipe, or cannot be ended, or does not take what we pass on: whoever lives
     /// is listed, and the pipes go on being drained, so that nobody dies of a closed one.
     fn let_go(&mut self) {
+        self.over = true;
         self.list_survivors();
+        let mut last_lines = Vec::new();
         for mut source in std::mem::take(&mut self.sources) {
-            if let Some(last) = source.splitter.as_mut().and_then(Splitter::finish) {
-                self.tell(last);
-            }
+            last_lines.extend(source.splitter.as_mut().and_then(Splitter::finish));
             if let Some(forward) = &mut source.forward {
                 forward.give_up();
             }
@@ -348,7 +350,10 @@ impl Machine {
                 janitor::drain(fd);
             }
         }
-        self.over = true;
+        // Last of all: a callback may panic.
+        for line in last_lines {
+            self.tell(line);
+        }
     }
 
     fn list_survivors(&mut self) {
@@ -435,7 +440,7 @@ impl Machine {
             janitor::keep(self.tree.take_cgroup(), &self.survivors);
         }
         let [stdout, stderr] = std::mem::take(&mut self.captures).map(|c| c.map(HeadTail::finish));
-        let mut outcome = Outcome {
+        Outcome {
             command: std::mem::take(&mut self.command),
             workdir: self.workdir.take(),
             ending,
@@ -450,32 +455,8 @@ impl Machine {
             containment: self.tree.level(),
             notes: std::mem::take(&mut self.notes),
             order: std::mem::take(&mut self.order).finish(),
-        };
-        if self.hold_stdout {
-            show_held(&mut outcome);
-        }
-        outcome
-    }
-}
-
-/// In quiet mode a failure shows what was held back.
-fn show_held(outcome: &mut Outcome) {
-    let held = outcome.stdout.take();
-    if let Some(held) = held.filter(|_| outcome.failed()) {
-        let mut stdout = std::io::stdout().lock();
-        let mut show = || -> io::Result<()> {
-            stdout.write_all(held.head())?;
-            if held.omitted() > 0 {
-                writeln!(stdout, "\n[… {} bytes left out …]", held.omitted())?;
-            }
-            stdout.write_all(held.tail())?;
-            stdout.flush()
-        };
-        if let Err(error) = show() {
-            outcome.notes.push(format!("the output held back could not be shown: {error}"));
         }
     }
-    outcome.order.clear();
 }
 
 /// A machine that does not die with its driver: dropped before its end, it is abandoned to the
@@ -495,11 +476,15 @@ impl Guarded {
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        if let Some(mut machine) = self.0.take()
-            && !machine.over
-        {
+        let Some(mut machine) = self.0.take() else {
+            return;
+        };
+        if !machine.over {
             machine.abandon();
             janitor::adopt(machine);
+        } else if !machine.leaders.is_empty() {
+            // A callback panicked on the last lines: what is left is to collect the leaders.
+            machine.finish();
         }
     }
 }

@@ -4,7 +4,8 @@
 //! started. `plumbing` and `forward` are the pipes and files between us and the processes. `life`
 //! is the pure table of what happens when; `start`, `machine` and `pump` perform it; `verdict`
 //! says how it ended. `blocking` and `crate::tokio` are the two drivers that wait; `handle` is what
-//! they share with whoever spawned. `janitor` is the one thread for what outlives its caller.
+//! they share with whoever spawned. `quiet` shows what was held back. `janitor` is the one thread
+//! for what outlives its caller.
 
 pub(crate) mod blocking;
 mod forward;
@@ -15,6 +16,7 @@ pub(crate) mod machine;
 pub(crate) mod plan;
 mod plumbing;
 mod pump;
+pub(crate) mod quiet;
 mod start;
 mod verdict;
 

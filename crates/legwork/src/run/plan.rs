@@ -109,6 +109,11 @@ pub(crate) fn plan(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<
         Some(context) => context.clone(),
         None => Context::detect_from(Context::plain().prefix(), &own),
     };
+    if context.to_vars().iter().any(|(_, value)| value.as_bytes().contains(&0)) {
+        let hint = "remove it from the environment's name and the tasks of the call tree";
+        let input = InvalidInput::new("context", "it holds a NUL byte", hint);
+        return Err(CommandError::invalid(shown(), input));
+    }
     let (tree, notes) = containment(options, shown)?;
     let quiet = context.get_verbosity() == Verbosity::Quiet && verb == Verb::Run;
     let last = stages.len().saturating_sub(1);

@@ -6,8 +6,8 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::forward::Forward;
@@ -117,8 +117,8 @@ pub(crate) struct Plumbing {
     pub(crate) feed: Option<Feed>,
     /// Our end of a piped stdin.
     pub(crate) writer: Option<OwnedFd>,
-    /// Files that were opened: two outputs into one file share its position.
-    files: Vec<(PathBuf, End)>,
+    /// Files that were opened, by device and number: two outputs into one share its position.
+    files: Vec<((u64, u64), End)>,
     /// Whether every byte has to come past us, for an idle limit or for lines.
     see: bool,
     lines: bool,
@@ -137,6 +137,10 @@ fn making<T>(result: io::Result<T>) -> Result<T, Failure> {
 
 /// Opening a named pipe waits for its other side, and nobody's clock runs yet.
 fn no_named_pipe(path: &Path) -> Result<(), Failure> {
+    // Names of descriptors that are open already, such as /dev/stdin.
+    if path.starts_with("/dev") || path.starts_with("/proc") {
+        return Ok(());
+    }
     if fs::metadata(path).is_ok_and(|facts| facts.file_type().is_fifo()) {
         let why = "it is a named pipe, and opening it may wait for ever; \
                    redirect inside a shell line, where the time limit counts";
@@ -211,17 +215,24 @@ impl Plumbing {
             }
             Output::File(path) | Output::Append(path) => path,
         };
-        if let Some((_, end)) = self.files.iter().find(|(opened, _)| opened == path) {
-            return Ok(Some(end.clone()));
-        }
         no_named_pipe(path)?;
         let mut options = OpenOptions::new();
         match output {
             Output::Append(_) => options.append(true),
-            _ => options.write(true).truncate(true),
+            _ => options.write(true),
         };
-        let end = End::held(opening(path, options.create(true).open(path))?)?;
-        self.files.push((path.clone(), end.clone()));
+        let file = opening(path, options.create(true).truncate(false).open(path))?;
+        // The same file by another name, perhaps: it is one place then.
+        let facts = opening(path, file.metadata())?;
+        let identity = (facts.dev(), facts.ino());
+        if let Some((_, end)) = self.files.iter().find(|(opened, _)| *opened == identity) {
+            return Ok(Some(end.clone()));
+        }
+        if matches!(output, Output::File(_)) && facts.is_file() {
+            opening(path, file.set_len(0))?;
+        }
+        let end = End::held(file)?;
+        self.files.push((identity, end.clone()));
         Ok(Some(end))
     }
 

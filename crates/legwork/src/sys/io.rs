@@ -177,15 +177,25 @@ pub(crate) fn inherited(fd: i32) -> io::Result<BorrowedFd<'static>> {
 /// A second way to the same terminal or pipe, on which writes return instead of wait. The first
 /// way is shared with others, and is not touched. `None` for what cannot be opened twice.
 pub(crate) fn nonblocking_twin(fd: BorrowedFd<'_>) -> Option<OwnedFd> {
-    let kind = rustix::fs::FileType::from_raw_mode(rustix::fs::fstat(fd).ok()?.st_mode);
-    let twins = [rustix::fs::FileType::Fifo, rustix::fs::FileType::CharacterDevice];
-    if !twins.contains(&kind) {
+    use rustix::fs::{FileType, Mode, open};
+    let facts = rustix::fs::fstat(fd).ok()?;
+    let kind = FileType::from_raw_mode(facts.st_mode);
+    // The controlling side of a pseudo-terminal would open as a new pair.
+    let opens_anew = rustix::pty::ptsname(fd, Vec::new()).is_ok();
+    if !matches!(kind, FileType::Fifo | FileType::CharacterDevice) || opens_anew {
         return None;
     }
     let flags = OFlags::WRONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    let twin = rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?;
-    out_of_the_way(twin).ok()
+    let twin = open(path, flags, Mode::empty()).or_else(|error| {
+        // After `su` the terminal belongs to another user; as our own it can be opened by name.
+        if super::terminal::is_controlling(facts.st_rdev) {
+            open("/dev/tty", flags, Mode::empty())
+        } else {
+            Err(error)
+        }
+    });
+    out_of_the_way(twin.ok()?).ok()
 }
 
 /// A copy of a descriptor, closed on exec, out of the way of 0 to 2.

@@ -62,6 +62,13 @@ fn parse_stat(line: &[u8]) -> Option<Stat> {
     Some(Stat { pid, state, parent, group, session, start_ticks })
 }
 
+/// The device of this process's controlling terminal: major and minor number.
+pub(crate) fn own_terminal() -> Option<(u32, u32)> {
+    let line = fs::read_to_string("/proc/self/stat").ok()?;
+    let number: u32 = line.rsplit(") ").next()?.split(' ').nth(4)?.parse().ok()?;
+    (number != 0).then_some(((number >> 8) & 0xfff, (number & 0xff) | ((number >> 12) & 0xfff00)))
+}
+
 /// Every process there is now. An error is not "nobody": whoever asks has to know.
 pub(crate) fn all() -> io::Result<Vec<Stat>> {
     let pids =
@@ -102,16 +109,18 @@ pub(crate) fn children_of_this_process() -> Vec<Stat> {
 
 /// Whether the environment that a process was started with holds `name` with `token` among its
 /// colon-separated values. A process of another user cannot be looked at and reads as no.
-pub(crate) fn has_token(pid: i32, name: &str, token: &str) -> bool {
-    let Ok(environ) = fs::read(format!("/proc/{pid}/environ")) else {
-        return false;
+pub(crate) fn has_token(pid: i32, name: &str, token: &str) -> io::Result<bool> {
+    let environ = match fs::read(format!("/proc/{pid}/environ")) {
+        Ok(environ) => environ,
+        Err(error) if is_shortage(&error) => return Err(error),
+        Err(_) => return Ok(false),
     };
-    environ.split(|b| *b == 0).any(|entry| {
+    Ok(environ.split(|b| *b == 0).any(|entry| {
         entry
             .strip_prefix(name.as_bytes())
             .and_then(|rest| rest.strip_prefix(b"="))
             .is_some_and(|value| value.split(|b| *b == b':').any(|t| t == token.as_bytes()))
-    })
+    }))
 }
 
 /// The argv of a process; its name in brackets where it has none to show.

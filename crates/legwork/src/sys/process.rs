@@ -178,17 +178,8 @@ pub(crate) fn reap_failed(pidfd: BorrowedFd<'_>) {
 
 /// Collects a foster child of this process (see `containment`) if it has ended. Whether it is
 /// gone.
-pub(crate) fn reap_foster_child(pid: i32) -> bool {
-    let pidfd = Pid::from_raw(pid).map(|pid| pidfd_open(pid, PidfdFlags::empty()));
-    match pidfd {
-        Some(Ok(pidfd)) => match collect(pidfd.as_fd(), libc::WNOHANG) {
-            Ok(collected) => collected.is_some(),
-            Err(_) => true,
-        },
-        // Out of descriptors is not gone.
-        Some(Err(error)) => error == Errno::SRCH,
-        None => true,
-    }
+pub(crate) fn reap_foster_child(pidfd: BorrowedFd<'_>) -> bool {
+    collect(pidfd, libc::WNOHANG).map_or(true, |collected| collected.is_some())
 }
 
 /// A pidfd of a process that came back to us as an orphan; `None` where it is nobody's foster child
@@ -201,7 +192,9 @@ pub(crate) fn foster_child(pid: i32) -> Option<OwnedFd> {
 /// Whether a process group has anyone in it.
 pub(crate) fn group_exists(group: i32) -> bool {
     // SAFETY: signal 0 only asks; no memory is involved.
-    group > 1 && unsafe { libc::kill(-group, 0) } == 0
+    let answer = unsafe { libc::kill(-group, 0) };
+    // One that may not be signalled is there.
+    group > 1 && (answer == 0 || io::Error::last_os_error().raw_os_error() == Some(libc::EPERM))
 }
 
 /// Signals a process that is not a leader of ours, if it is still the one that was seen: its pid
@@ -216,6 +209,14 @@ pub(crate) fn signal_seen(seen: &proc::Seen, signal: Signal) -> bool {
     // The pidfd holds whoever has the pid now; if that one started when ours did, it is ours.
     proc::stat(seen.pid).is_some_and(|now| now.start_ticks == seen.start_ticks && !now.is_zombie())
         && send(pidfd.as_fd(), signal).is_ok()
+}
+
+/// This process's own process group and session; 0 for one that lies outside its pid namespace,
+/// as in a sandbox that was entered from without.
+pub(crate) fn own_group_and_session() -> (i32, i32) {
+    // SAFETY: plain questions about this process; no memory is involved. Asked of the C library,
+    // since 0 is no valid value of a typed pid.
+    unsafe { (libc::getpgrp(), libc::getsid(0)) }
 }
 
 /// Whether this process ignores SIGCHLD, so that the kernel throws its children's statuses away.

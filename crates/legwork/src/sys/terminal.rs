@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::Duration;
 
-use rustix::process::{Pid, getpgrp, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, kill_process_group, test_kill_process_group};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr, tcsetpgrp};
 
 use super::io::out_of_the_way;
@@ -22,6 +22,11 @@ pub(crate) fn exists() -> bool {
         Ok(_) => true,
         Err(error) => !matches!(error.raw_os_error(), Some(libc::ENXIO | libc::ENOENT)),
     }
+}
+
+/// Whether a device is the controlling terminal of this process.
+pub(crate) fn is_controlling(device: u64) -> bool {
+    super::proc::own_terminal() == Some((rustix::fs::major(device), rustix::fs::minor(device)))
 }
 
 /// The terminal as it was before a child got it.
@@ -42,7 +47,8 @@ impl Loan {
     /// because we are in the background ourselves.
     pub(crate) fn new() -> Option<Loan> {
         let terminal = controlling().ok()?;
-        let owner = getpgrp();
+        // None where our group lies outside this pid namespace: it cannot be named here.
+        let owner = Pid::from_raw(super::process::own_group_and_session().0)?;
         if tcgetpgrp(&terminal).ok()? != owner {
             return None;
         }

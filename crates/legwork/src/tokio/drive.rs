@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::future::Future as _;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
-use std::pin::{Pin, pin};
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -23,16 +23,22 @@ use crate::outcome::Outcome;
 use crate::run::blocking::checked;
 use crate::run::handle::{Shared, Writer};
 use crate::run::machine::{Guarded, Machine, Wants};
-use crate::run::{Verb, plan};
+use crate::run::{Verb, plan, quiet};
 use crate::sys::io as sysio;
 
 /// Turns in a row before other tasks have theirs.
 const TURNS: usize = 8;
 
 pub(super) async fn run(stages: &[Exec], options: &RunOptions, verb: Verb) -> Result<Outcome> {
-    let (command, machine, watch) = start(stages, options, verb)?;
+    let (command, mut machine, watch) = start(stages, options, verb)?;
+    let holds = machine.get().holds_stdout();
     let outcome = drive(machine, watch).await.map_err(|error| refused(command, error))?;
-    checked(outcome, options, verb)
+    if !holds {
+        return checked(outcome, options, verb);
+    }
+    let fallback = outcome.clone();
+    let shown = tokio::task::spawn_blocking(move || quiet::show(outcome)).await;
+    checked(shown.unwrap_or(fallback), options, verb)
 }
 
 /// Apart from the future, which may move between threads: a plan holds raw pointers and may not.
@@ -105,7 +111,6 @@ fn refused(command: Vec<OsString>, error: io::Error) -> CommandError {
 /// Waits for a machine's end. Where the runtime fails to watch it, dropping the machine ends the
 /// tree.
 async fn drive(mut machine: Guarded, mut watch: Watch) -> io::Result<Outcome> {
-    let mut sleep = pin!(sleep_until(Instant::now()));
     loop {
         for _ in 0..TURNS {
             if let Some(outcome) = machine.get().turn(Some(Duration::ZERO)) {
@@ -120,7 +125,7 @@ async fn drive(mut machine: Guarded, mut watch: Watch) -> io::Result<Outcome> {
             tokio::task::yield_now().await;
             continue;
         }
-        watch.changed(machine.get().patience(), sleep.as_mut()).await?;
+        watch.changed(machine.get().patience()).await?;
     }
 }
 
@@ -131,13 +136,15 @@ struct Watch {
     watched: Vec<(RawFd, Wants)>,
     /// Something that epoll does not take, because it is always ready: a regular file.
     always_ready: bool,
+    sleep: Pin<Box<Sleep>>,
 }
 
 impl Watch {
     fn new() -> io::Result<Watch> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         let epoll = sysio::watched(epoll, Interest::READABLE)?;
-        Ok(Watch { epoll, watched: Vec::new(), always_ready: false })
+        let sleep = Box::pin(sleep_until(Instant::now()));
+        Ok(Watch { epoll, watched: Vec::new(), always_ready: false, sleep })
     }
 
     /// Makes the set that is watched the one that the machine waits for now.
@@ -202,16 +209,12 @@ impl Watch {
     }
 
     /// Waits until something can be done or the time is over.
-    async fn changed(
-        &self,
-        patience: Option<Duration>,
-        mut sleep: Pin<&mut Sleep>,
-    ) -> io::Result<()> {
+    async fn changed(&mut self, patience: Option<Duration>) -> io::Result<()> {
         if let Some(patience) = patience {
-            sleep.as_mut().reset(Instant::now() + patience);
+            self.sleep.as_mut().reset(Instant::now() + patience);
         }
         std::future::poll_fn(|context| {
-            if patience.is_some() && sleep.as_mut().poll(context).is_ready() {
+            if patience.is_some() && self.sleep.as_mut().poll(context).is_ready() {
                 return Poll::Ready(Ok(()));
             }
             self.poll_ready(context)

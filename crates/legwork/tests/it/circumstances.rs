@@ -17,6 +17,9 @@ in_both_forms! {
     a_host_whose_stdout_nobody_reads,
     a_host_that_cannot_look_says_so,
     waiting_takes_no_cpu,
+    a_quiet_host_whose_stdout_nobody_reads,
+    a_host_that_begins_to_adopt_orphans_late,
+    a_host_in_a_pid_namespace,
 }
 
 fn ten_thousand_runs_leave_nothing(form: Form) {
@@ -64,6 +67,42 @@ fn a_host_without_descriptors(form: Form) {
     assert_eq!(printed["after"], true, "once there are some again, so are commands");
 }
 
+/// What a host writes to a file whose stdout is held open here and never read.
+fn unread(form: Form, name: &str, variable: &str) -> serde_json::Value {
+    let (_directory, answer) = place("answer");
+    let mut host = std::process::Command::new(testkit::misbehave());
+    host.args(["host", name, form.word()]).arg(&answer).env(variable, "1").stdout(Stdio::piped());
+    let mut host = host.spawn().unwrap();
+    let told = wait_for("the host's answer", || {
+        serde_json::from_slice::<serde_json::Value>(&std::fs::read(&answer).ok()?).ok()
+    });
+    host.wait().unwrap();
+    told
+}
+
+fn a_quiet_host_whose_stdout_nobody_reads(form: Form) {
+    let told = unread(form, "hush", "LEGWORK_QUIET");
+    assert_eq!(told["ending"]["code"], 3, "{told}");
+    assert!(told["notes"][0].as_str().unwrap().contains("not passed on"), "{told}");
+}
+
+fn a_host_that_begins_to_adopt_orphans_late(form: Form) {
+    let printed = host(form, "late-adopter", []);
+    assert_eq!(printed["ending"], serde_json::json!({"cause": "exited", "code": 3}), "{printed}");
+}
+
+fn a_host_in_a_pid_namespace(form: Form) {
+    // Its own session and group lie outside, and have no number there.
+    if !legwork::succeeds(["unshare", "-pf", "--mount-proc", "true"]) {
+        eprintln!("skipped: this user cannot make a pid namespace here");
+        return;
+    }
+    let inside = legwork::cmd(["unshare", "-pf", "--mount-proc"]).arg(testkit::misbehave());
+    let inside = inside.args(["host", "soak", form.word(), "400"]);
+    let outcome = inside.survivors(legwork::Survivors::End).capture().unwrap();
+    assert!(outcome.success(), "{}: {}", outcome.ending, outcome.stderr_text());
+}
+
 #[test]
 fn a_host_that_collects_everybodys_children_is_told_so() {
     let printed = host(Form::Blocking, "thief", []);
@@ -72,15 +111,7 @@ fn a_host_that_collects_everybodys_children_is_told_so() {
 }
 
 fn a_host_whose_stdout_nobody_reads(form: Form) {
-    let (_directory, answer) = place("answer");
-    let mut host = std::process::Command::new(testkit::misbehave());
-    host.args(["host", "stuck", form.word()]).arg(&answer).stdout(Stdio::piped());
-    let mut host = host.spawn().unwrap();
-    // Its stdout is held open here, and never read.
-    let told = wait_for("the host's answer", || {
-        serde_json::from_slice::<serde_json::Value>(&std::fs::read(&answer).ok()?).ok()
-    });
-    host.wait().unwrap();
+    let told = unread(form, "stuck", "LEGWORK_NOTHING");
     assert_eq!(told["endless"]["cause"], "deadline", "{told}");
     assert_eq!(told["ended"]["cause"], "exited", "it had ended by itself: {told}");
     let note = told["notes"][0].as_str().unwrap();

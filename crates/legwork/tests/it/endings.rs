@@ -29,6 +29,7 @@ in_both_forms! {
     a_slow_callback_is_not_the_commands_time,
     cancelled_from_another_thread,
     cancelled_before_it_starts,
+    what_has_ended_is_not_cancelled_any_more,
     a_stopped_command_can_still_be_ended,
     external_commands_switched_off,
     sh_errors_and_check_opts_out,
@@ -251,6 +252,17 @@ fn cancelled_before_it_starts(form: Form) {
         let outcome = form.capture(&cmd(["sleep", "300"]).cancel_token(&token)).unwrap();
         assert_eq!(cause(&outcome), Cause::Cancelled);
     }
+}
+
+fn what_has_ended_is_not_cancelled_any_more(form: Form) {
+    let token = CancelToken::new().unwrap();
+    let late = token.clone();
+    // It has ended when the callback cancels it; its driver, busy in the callback, has not seen it.
+    let command = shell("echo x; exit 3").cancel_token(&token).on_line(move |_| {
+        std::thread::sleep(ms(300));
+        late.cancel();
+    });
+    assert_eq!(cause(&form.capture(&command).unwrap()), Cause::Exited { code: 3 });
 }
 
 fn a_stopped_command_can_still_be_ended(form: Form) {

@@ -278,3 +278,27 @@ fn spawning_outside_a_runtime_starts_nothing() {
     assert!(std::panic::catch_unwind(|| command.tokio().spawn()).is_err());
     assert!(!file.exists());
 }
+
+#[test]
+fn a_callback_that_panics_on_the_last_line_leaves_nothing() {
+    let (_directory, pidfile) = place("pid");
+    let script = "echo $$ > \"$1\"; sleep 300 & printf unfinished";
+    let command = shell(script).arg(&pidfile).on_line(|_| panic!("enough"));
+    assert!(std::panic::catch_unwind(|| command.capture()).is_err());
+    let leader = pid_in(&pidfile);
+    wait_until("the leader to be collected", || testkit::state(leader).is_none());
+    let survivors = shell("pgrep -g \"$1\"").arg(leader.to_string()).capture().unwrap();
+    for pid in survivors.stdout_text().lines() {
+        drop(Victim(pid.parse().unwrap()));
+    }
+}
+
+#[test]
+fn a_runtime_without_a_clock_starts_nothing() {
+    let (_directory, file) = place("file");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let command = cmd(["touch".as_ref(), file.as_os_str()]);
+    let run = || runtime.block_on(command.tokio().capture());
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    assert!(!file.exists());
+}

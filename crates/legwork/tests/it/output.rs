@@ -87,6 +87,12 @@ fn two_outputs_into_one_file(form: Form) {
         shell("echo first; echo second >&2; echo third").output(Output::File(file.clone()));
     form.run(&command).unwrap();
     assert_eq!(fs::read_to_string(&file).unwrap(), "first\nsecond\nthird\n");
+    // By another name it is the same file.
+    let other = file.parent().unwrap().join(".").join("both");
+    let command = shell("echo first; echo second >&2; echo third");
+    let command = command.stdout(Output::File(file.clone())).stderr(Output::File(other));
+    form.run(&command).unwrap();
+    assert_eq!(fs::read_to_string(&file).unwrap(), "first\nsecond\nthird\n");
 }
 
 fn a_place_that_takes_nothing_is_told(form: Form) {

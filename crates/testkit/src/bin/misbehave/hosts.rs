@@ -62,6 +62,8 @@ pub(crate) fn run(name: &str, rest: &[&str]) {
         ("blind", [pidfile]) => blind(form, pidfile),
         ("idle", []) => idle(form),
         ("context", []) => context(form),
+        ("hush", [answer]) => hush(form, answer),
+        ("late-adopter", []) => late_adopter(form),
         ("speak", [code]) => speak(form, code),
         ("login", []) => login(form),
         ("bundled", [inner]) => bundled(form, inner),
@@ -403,4 +405,25 @@ fn idle(form: Form) -> Value {
 fn context(form: Form) -> Value {
     let outcome = form.capture(&cmd(["env"]).propagate_context(false)).expect("env starts");
     json!(outcome.stdout_text())
+}
+
+/// Is quiet, has a command that fails, and a stdout that nobody reads. The answer goes to a file.
+fn hush(form: Form, answer: &str) -> Value {
+    let outcome = form.run(&shell("seq 200000; exit 3").check(false)).expect("it starts");
+    let told = json!({"ending": outcome.ending, "notes": outcome.notes});
+    std::fs::write(answer, told.to_string()).expect("the answer can be written");
+    std::process::exit(0);
+}
+
+/// Begins to adopt orphans while a run is under way whose leader has ended unseen.
+fn late_adopter(form: Form) -> Value {
+    let slow = shell("echo x; exit 3").on_line(|_| {
+        // The leader ends while its driver is in here, and then somebody collects orphans.
+        std::thread::sleep(Duration::from_millis(300));
+        legwork::adopt_orphans().expect("the kernel allows it");
+        let other = cmd(["true"]).containment(Containment::Subreaper).capture();
+        other.expect("it starts");
+    });
+    let outcome = form.capture(&slow).expect("it starts");
+    serde_json::to_value(outcome).expect("it serialises")
 }

@@ -6,10 +6,10 @@ use clap::Command;
 
 use crate::conventions::{preferred_flag, preferred_verb};
 use crate::flags::{InfraFlag, is_infra};
+use crate::lineage;
 use crate::notes::Notes;
 use crate::program::Program;
 use crate::scan;
-use crate::tree;
 
 /// Something about a program that its author should know.
 ///
@@ -206,7 +206,7 @@ impl Program {
                 None => true,
                 Some(InfraFlag::DryRun) => true,
                 Some(InfraFlag::Force | InfraFlag::Yes) => {
-                    tree::flag_notes(arg, notes).is_some_and(|own| own.confirms)
+                    lineage::flag_notes(arg, notes).is_some_and(|own| own.confirms)
                 }
                 Some(_) => false,
             };

@@ -90,7 +90,7 @@ fn print(called: &Called<'_>, writer: &Writer, format: &str) -> Result<(), Agent
         "agents" => writer.raw(&docs::agents::agents(&described, called.settings)),
         "skill" => writer.raw(&docs::agents::skill(&described, called.settings)),
         #[cfg(feature = "man")]
-        "man" => writer.raw(&docs::man::page(called.root)?),
+        "man" => writer.raw(&docs::man::page(called.root, called.settings)?),
         #[cfg(feature = "completions")]
         shell => writer.raw(&docs::completions::script(called.root, called.settings, shell)?),
         #[cfg(not(feature = "completions"))]

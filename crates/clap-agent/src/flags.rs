@@ -306,7 +306,8 @@ pub(crate) fn words<'a>(args: &'a [OsString], command: &Command) -> Vec<&'a str>
 }
 
 /// Whether a call has nothing to do with the crate's flags and commands: every `--flag` is the
-/// program's own, no help is asked for, and the words lead to one of the program's own commands.
+/// program's own at its place, no help is asked for, and the words lead to one of the program's
+/// own commands.
 ///
 /// Such a call is parsed as it would be without the crate. A doubt makes it another one, which
 /// only costs time.
@@ -315,8 +316,10 @@ pub(crate) fn is_plain(words: &[&str], root: &Command) -> bool {
     if root.is_multicall_set() || root.is_no_binary_name_set() {
         return false;
     }
-    let has =
-        |node: &Command, name: &str| node.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let has = |node: &Command, name: &str, inherited: bool| {
+        let is_it = |arg: &Arg| arg.get_long() == Some(name) && (!inherited || arg.is_global_set());
+        node.get_arguments().any(is_it)
+    };
     if let ["--version" | "-V"] = words {
         return root.get_version().is_some();
     }
@@ -325,7 +328,10 @@ pub(crate) fn is_plain(words: &[&str], root: &Command) -> bool {
     for word in words {
         if let Some(flag) = word.strip_prefix("--") {
             let name = flag.split('=').next().unwrap_or(flag);
-            if name == "help" || !nodes[..=depth].iter().any(|node| has(node, name)) {
+            let above = &nodes[..depth];
+            let own =
+                has(nodes[depth], name, false) || above.iter().any(|node| has(node, name, true));
+            if name == "help" || !own {
                 return false;
             }
         } else if let Some(short) = word.strip_prefix('-') {
@@ -338,7 +344,13 @@ pub(crate) fn is_plain(words: &[&str], root: &Command) -> bool {
                 return false;
             }
             nodes[depth] = child;
+        } else if *word == "help" && nodes[depth].has_subcommands() {
+            return false;
         }
+    }
+    // Whoever may be shown the help must not be shown the secrets in it.
+    if nodes[..=depth].iter().any(|node| node.is_arg_required_else_help_set()) {
+        return false;
     }
     let leaf = nodes[depth];
     !leaf.has_subcommands() && (depth > 0 || leaf.get_positionals().next().is_some())

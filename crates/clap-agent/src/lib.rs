@@ -20,6 +20,7 @@ mod invocation;
 mod jq;
 #[cfg(feature = "tracing")]
 mod layer;
+mod lineage;
 mod log;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -5,9 +5,10 @@ use std::collections::BTreeMap;
 
 use clap::Command;
 
-use crate::effect::{Confirm, Effect};
-use crate::flags::{Infra, InfraFlag, MOUNTED, Taken, Wanted};
+use crate::effect::Effect;
+use crate::flags::{Infra, InfraFlag, MOUNTED, Wanted};
 use crate::format::{OutputFormat, Protocol, SCHEMA_VERSION};
+use crate::lineage::{self, Above};
 use crate::notes::Notes;
 use crate::schema::{Capabilities, CommandSchema, Conventions, DescribeOutput};
 use crate::tree;
@@ -288,7 +289,7 @@ impl Settings {
     /// Adds the crate's commands, and its flags on every command these words can reach.
     pub(crate) fn furnish(&self, root: Command, words: &[&str]) -> Command {
         let mut root = self.mount(root, words);
-        self.equip_below(&mut root, &mut Vec::new(), words, [false; 9]);
+        self.equip_below(&mut root, &mut Vec::new(), words, Above::default());
         root
     }
 
@@ -321,7 +322,7 @@ impl Settings {
         node: &mut Command,
         path: &mut Vec<String>,
         words: &[&str],
-        above: Taken,
+        above: Above,
     ) {
         let below = self.equip_one(node, path, above);
         for child in node.get_subcommands_mut() {
@@ -334,42 +335,40 @@ impl Settings {
         }
     }
 
-    /// Puts the crate's flags on one command; returns the names taken for those below.
-    pub(crate) fn equip_one(&self, node: &mut Command, path: &[String], above: Taken) -> Taken {
+    /// Puts the crate's flags on one command; returns what holds for those below.
+    pub(crate) fn equip_one(&self, node: &mut Command, path: &[String], above: Above) -> Above {
         let notes = self.notes(path, node);
         let wanted = Wanted {
-            confirmation: self.may_ask(notes, node),
+            confirmation: above.may_ask(notes, node, self.gate),
             dry_run: notes.is_some_and(|notes| notes.dry_run),
         };
+        let mut below = self.pass_down(node, path, above);
+        // Once here: clap copies a global flag to the commands below as it is then.
         for id in secrets(node, notes) {
             *node = std::mem::take(node)
                 .mut_arg(id, |arg| arg.hide_env_values(true).hide_default_value(true));
         }
-        self.infra.equip(node, wanted, above)
+        below.taken = self.infra.equip(node, wanted, above.taken);
+        below
     }
 
-    /// Whether a call of this command can need a confirmation.
+    /// What holds below a command that has the crate's flags already.
+    pub(crate) fn pass_down(&self, node: &Command, path: &[String], above: Above) -> Above {
+        above.pass(self.notes(path, node), node)
+    }
+
+    /// Whether a call of this command can need a confirmation, as far as it can be told without
+    /// the commands above it.
+    #[cfg(feature = "mcp")]
     pub(crate) fn may_ask(&self, notes: Option<&Notes>, node: &Command) -> bool {
-        match notes.map(|notes| notes.confirm).unwrap_or_default() {
-            Confirm::Never => false,
-            Confirm::Always => true,
-            Confirm::ByEffect => {
-                let raised = node
-                    .get_arguments()
-                    .filter_map(|arg| tree::flag_notes(arg, notes))
-                    .map(|own| own.effect);
-                let effect =
-                    raised.fold(notes.map_or(Effect::Read, |notes| notes.effect), Effect::max);
-                effect.is_mutating() && effect >= self.gate
-            }
-        }
+        Above::default().may_ask(notes, node, self.gate)
     }
 }
 
 /// Arguments whose values must not be shown.
-fn secrets(node: &Command, notes: Option<&Notes>) -> Vec<clap::Id> {
+pub(crate) fn secrets(node: &Command, notes: Option<&Notes>) -> Vec<clap::Id> {
     node.get_arguments()
-        .filter(|arg| tree::flag_notes(arg, notes).is_some_and(|own| own.sensitive))
+        .filter(|arg| lineage::flag_notes(arg, notes).is_some_and(|own| own.sensitive))
         .map(|arg| arg.get_id().clone())
         .collect()
 }

@@ -3,10 +3,11 @@
 use clap::Command;
 use clap::error::ErrorKind;
 
-use crate::called::{is_sensitive, own, title};
+use crate::called::{own, title};
 use crate::exit::Exit;
 use crate::flags::is_schema_asked;
 use crate::invocation::Invocation;
+use crate::lineage::Lineage;
 use crate::mode::Mode;
 use crate::program::Settings;
 use crate::scan;
@@ -24,7 +25,8 @@ pub(crate) fn answer(
 ) -> Exit {
     let scan = scan::scan(root, &call.args, &settings.infra);
     let node = scan::at(root, &scan.path).unwrap_or(root);
-    let notes = settings.notes(&scan.path, node);
+    let lineage = Lineage::of(settings, root, &scan.path);
+    let notes = lineage.own();
     let around = &call.surroundings;
     let passthrough = notes.is_some_and(|notes| notes.passthrough);
     let mode = Mode::decide(scan.output, scan.agent, passthrough, around);
@@ -61,7 +63,7 @@ pub(crate) fn answer(
                 return own(usage::incomplete(), notes).exit();
             }
             _ => {
-                let sensitive = |arg: &clap::Arg| is_sensitive(arg, notes);
+                let sensitive = |arg: &clap::Arg| lineage.is_sensitive(arg);
                 let title = title(root, &scan.path);
                 let told = usage::explain(error, node, &title, &settings.infra, sensitive);
                 Err(own(told, notes))

@@ -311,3 +311,103 @@ fn conventions_are_advice() {
     let findings = program.check();
     assert_eq!(findings[0].to_string(), "`x ls`: agents guess 'list' first");
 }
+
+/// Notes on a global flag stand where it is declared and hold where it is given.
+fn from_above() -> Program {
+    let wrong = |text: &str| {
+        if text.starts_with("bad") { Err("malformed") } else { Ok(text.to_owned()) }
+    };
+    let token = Arg::new("token").long("token").env("CARGO_PKG_NAME").default_value("hunter2");
+    let purge = Arg::new("purge").long("purge").action(ArgAction::SetTrue);
+    let secret = Arg::new("secret").long("secret").env("CARGO_PKG_NAME").default_value("hunter3");
+    let command = Command::new("tool")
+        .arg(token.value_parser(wrong).global(true))
+        .arg(purge.global(true))
+        .subcommand(Command::new("read").arg(secret))
+        .subcommand(
+            Command::new("group").subcommand(Command::new("leaf")).subcommand(Command::new("free")),
+        );
+    let raises = FlagNotes::new().raises(Effect::Destructive);
+    let root = Notes::read().flag("token", FlagNotes::sensitive()).flag("purge", raises);
+    Program::new(command)
+        .at("", root)
+        .at("read", Notes::read().flag("secret", FlagNotes::sensitive()))
+}
+
+#[test]
+fn a_secret_noted_above_never_appears() {
+    let mut calls = vec![
+        vec!["tool", "read", "--help"],
+        vec!["tool", "help", "read"],
+        vec!["tool", "read", "--schema"],
+        vec!["tool", "describe"],
+        vec!["tool", "describe", "--format", "markdown"],
+        vec!["tool", "describe", "--format", "opencli"],
+        vec!["tool", "read", "--token", "badSECRET"],
+        vec!["tool", "--token", "badSECRET", "read"],
+        vec!["tool", "read", "--token", "badSECRET", "--output", "text"],
+    ];
+    if cfg!(feature = "man") {
+        calls.push(vec!["tool", "describe", "--format", "man"]);
+    }
+    for call in calls {
+        let (_, stdout, stderr) = run(from_above(), Invocation::of(call.clone()));
+        let all = stdout + &stderr;
+        assert!(all.contains("token"), "{call:?}: {all}");
+        for secret in ["hunter2", "hunter3", "badSECRET", env!("CARGO_PKG_NAME")] {
+            assert!(!all.contains(secret), "{secret} in {call:?}: {all}");
+        }
+    }
+    let help = run(from_above(), Invocation::of(["tool", "help", "read"])).1;
+    assert!(help.contains("Options for agents"), "{help}");
+}
+
+#[test]
+fn a_global_flag_can_need_confirmation() {
+    let exit = |args: &[&str]| run(from_above(), Invocation::of(args.iter().copied())).0;
+    assert_eq!(exit(&["tool", "read"]), Exit::Ok);
+    for call in [
+        ["tool", "read", "--purge"].as_slice(),
+        &["tool", "--purge", "read"],
+        &["tool", "group", "leaf", "--purge"],
+    ] {
+        assert_eq!(exit(call), Exit::UserError, "{call:?}");
+        assert_eq!(exit(&[call, &["--yes"]].concat()), Exit::Ok, "{call:?}");
+    }
+    let schema = from_above().schema(&["group", "leaf"]).unwrap();
+    let purge = schema.flags.iter().find(|flag| flag.name == "purge").unwrap();
+    assert_eq!(purge.effect, Effect::Destructive);
+}
+
+/// What stands on a group holds for the commands in it.
+#[test]
+fn notes_on_a_group_hold_below_it() {
+    let program = || {
+        from_above()
+            .at("group", Notes::destructive())
+            .at("group free", Notes::read().confirm(Confirm::Never))
+    };
+    let exit = |args: &[&str]| run(program(), Invocation::of(args.iter().copied())).0;
+    assert_eq!(exit(&["tool", "group", "leaf"]), Exit::UserError);
+    assert_eq!(exit(&["tool", "group", "leaf", "--yes"]), Exit::Ok);
+    assert_eq!(exit(&["tool", "group", "free"]), Exit::Ok);
+    assert_eq!(exit(&["tool", "read"]), Exit::Ok);
+    let described = serde_json::to_value(program().describe()).unwrap();
+    let group = &described["commands"][0];
+    assert_eq!(group["subcommands"][1]["name"], "leaf");
+    assert_eq!(group["subcommands"][1]["effect"], "destructive");
+    assert_eq!(group["subcommands"][1]["mutating"], true);
+}
+
+/// A flag of the root's that is not global takes no name from the commands below.
+#[test]
+fn a_local_flag_of_the_root_leaves_the_commands_theirs() {
+    let root = Command::new("tool").arg(Arg::new("to").long("output"));
+    let program = || Program::new(root.clone().subcommand(Command::new("read")));
+    let (exit, stdout, stderr) =
+        run(program(), Invocation::of(["tool", "read", "--output", "ndjson"]));
+    assert_eq!(exit, Exit::Ok, "{stderr}");
+    assert!(stdout.starts_with("{\"result\":\"done\""), "{stdout}");
+    let (exit, ..) = run(program(), Invocation::of(["tool", "--output", "a.png", "read"]));
+    assert_eq!(exit, Exit::Ok);
+}

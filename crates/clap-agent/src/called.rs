@@ -143,7 +143,7 @@ impl<'a> Called<'a> {
                 .with_suggestion(format!("use --output json, or leave out --{field}"))
                 .with_field(field));
         }
-        let selection = Selection::new(given.fields.as_deref(), given.jq.as_deref())?;
+        let mut selection = Selection::new(given.fields.as_deref(), given.jq.as_deref())?;
         let declared = self.notes.and_then(|notes| notes.returns.as_ref()?.schema);
         if let Some(schema) = declared
             && !given.dry_run

@@ -171,8 +171,9 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// When the payload cannot be serialised, when `--fields` or `--jq` cannot be applied to it,
-    /// or when stdout cannot be written. Passing it on with `?` is enough; a caller that drops it
+    /// When the payload cannot be serialised (a NaN can: JSON has no word for it but `null`), when
+    /// `--fields` or `--jq` cannot be applied to it (the whole answer is printed then), or when
+    /// stdout cannot be written. Passing it on with `?` is enough; a caller that drops it
     /// still ends with the error's exit code.
     ///
     /// ```
@@ -227,10 +228,16 @@ impl Writer {
         } else if inner.selection.is_empty() {
             self.envelope(status, payload)
         } else {
-            Ordered::of(payload)
-                .map_err(envelope::unserialisable)
-                .and_then(|value| inner.selection.apply(value))
-                .and_then(|value| self.envelope(status, &value))
+            match self.selected(status, payload) {
+                // The work is done; whoever did not get the answer would do it again.
+                Err(error) if error.is_recoverable() && status == Status::Ok => {
+                    let whole = self.envelope(status, payload);
+                    whole
+                        .and_then(|text| self.to_stdout(text.as_bytes()))
+                        .and_then(|()| Err(crate::select::after_the_work(&error)))
+                }
+                other => other,
+            }
         };
         let answered = rendered.and_then(|text| self.to_stdout(text.as_bytes()));
         if answered.is_ok() {
@@ -238,6 +245,15 @@ impl Writer {
             drop(self.take_swallowed());
         }
         self.remember(answered)
+    }
+
+    fn selected(
+        &self,
+        status: Status,
+        payload: &(impl Serialize + ?Sized),
+    ) -> Result<String, AgentError> {
+        let value = Ordered::of(payload).map_err(envelope::unserialisable)?;
+        self.envelope(status, &self.inner.selection.apply(value)?)
     }
 
     fn envelope(
@@ -473,6 +489,7 @@ impl Writer {
         } else {
             AgentError::new(error.exit(), error.kind(), error.to_string())
                 .with_suggestion(error.suggestion())
+                .with_recoverable(error.is_recoverable())
                 .with_field(error.field())
                 .with_valid_values(error.valid_values())
         };

@@ -8,7 +8,7 @@
 
 use std::os::fd::{IntoRawFd, OwnedFd};
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
 struct Plan {
     last_words: [(i32, Vec<u8>); 2],
@@ -18,6 +18,13 @@ struct Plan {
 static PLAN: OnceLock<Plan> = OnceLock::new();
 /// The pipe to wake a thread by, or -1.
 static WAKER: AtomicI32 = AtomicI32::new(-1);
+/// A signal has come: the next one waits for nothing.
+static CANCELLED: AtomicBool = AtomicBool::new(false);
+/// The last words are said.
+static SAID: AtomicBool = AtomicBool::new(false);
+
+/// How long stderr may take to have room for the last words, in milliseconds.
+const ROOM: libc::c_int = 200;
 
 /// Whether handlers are installed in this process.
 pub(crate) fn is_installed() -> bool {
@@ -61,19 +68,37 @@ fn install(signal: i32) {
 
 extern "C" fn on_signal(signal: libc::c_int) {
     let waker = WAKER.load(Ordering::SeqCst);
-    if waker >= 0 {
+    if waker >= 0 && !CANCELLED.swap(true, Ordering::SeqCst) {
         let number = [u8::try_from(signal).unwrap_or(0)];
         // SAFETY: `write` is async-signal-safe; the buffer is a live local of one byte.
         unsafe { libc::write(waker, number.as_ptr().cast(), 1) };
         return;
     }
+    end_now(signal);
+}
+
+/// The last words were said in another way.
+pub(crate) fn said_last_words() {
+    SAID.store(true, Ordering::SeqCst);
+}
+
+/// Says the last words for this signal, unless they are said or nobody takes them, and ends the
+/// process. Keeps to async-signal-safe calls; never waits for a reader that does not read.
+pub(crate) fn end_now(signal: i32) {
     // `get` on a set cell is one atomic load.
     let Some(plan) = PLAN.get() else { return };
-    for (number, words) in &plan.last_words {
-        if *number == signal {
-            // SAFETY: `write` is async-signal-safe; the buffer belongs to a static that is never
-            // changed or freed.
-            unsafe { libc::write(2, words.as_ptr().cast(), words.len()) };
+    let words = plan.last_words.iter().find(|(number, _)| *number == signal);
+    if let Some((_, words)) = words
+        && !SAID.swap(true, Ordering::SeqCst)
+    {
+        let mut poll = libc::pollfd { fd: 2, events: libc::POLLOUT, revents: 0 };
+        // SAFETY: `poll` and `write` are async-signal-safe; the `pollfd` is a live local, and the
+        // buffer belongs to a static that is never changed or freed. A pipe that polls as
+        // writable has room for a page, which is more than these words.
+        unsafe {
+            if libc::poll(&raw mut poll, 1, ROOM) > 0 {
+                libc::write(2, words.as_ptr().cast(), words.len());
+            }
         }
     }
     // SAFETY: `_exit` is async-signal-safe and does not return.

@@ -422,6 +422,18 @@ impl Writer {
         error.exit()
     }
 
+    /// Writes the error a signal ends the program with: stderr first, where it is waited for.
+    pub(crate) fn last_error(&self, error: &AgentError) {
+        let text = self.render_error(error);
+        let mut stderr = self.stderr();
+        stderr.flush();
+        crate::sys::said_last_words();
+        stderr.write(&text);
+        stderr.flush();
+        drop(stderr);
+        let _ = self.lock_stdout().flush();
+    }
+
     /// Writes an error and ends the program through the exit hook, for code that cannot return.
     ///
     /// ```

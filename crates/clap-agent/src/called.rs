@@ -8,7 +8,7 @@ use clap::{ArgMatches, Command};
 use crate::effect::Effect;
 use crate::error::AgentError;
 use crate::exit::Exit;
-use crate::flags::Given;
+use crate::flags::{Given, InfraFlag};
 use crate::format::OutputFormat;
 use crate::gate::{self, Case, Verdict};
 use crate::invocation::Stdin;
@@ -173,8 +173,25 @@ impl<'a> Called<'a> {
         match case.verdict() {
             Verdict::Pass => Ok(()),
             Verdict::Ask => gate::ask(&self.title(), self.effect, writer, stdin),
-            Verdict::Refuse => Err(gate::refusal(&self.title(), self.effect, &self.settings.infra)),
+            Verdict::Refuse => Err(gate::refusal(&self.title(), self.effect, &self.confirming())),
         }
+    }
+}
+
+impl Called<'_> {
+    /// The flags that confirm on this command: ours where the program has none of the name, and
+    /// those of its own that are meant so.
+    fn confirming(&self) -> Vec<String> {
+        let args = || self.node.get_arguments().filter(|arg| !crate::flags::is_infra(arg));
+        let is_taken = |name: &str| args().any(|arg| arg.get_long() == Some(name));
+        let ours = [InfraFlag::Force, InfraFlag::Yes]
+            .into_iter()
+            .filter_map(|flag| self.settings.infra.name(flag))
+            .filter(|name| !is_taken(name));
+        let own = args()
+            .filter(|arg| self.lineage.flag(arg).is_some_and(|own| own.confirms))
+            .filter_map(clap::Arg::get_long);
+        own.chain(ours).map(|name| format!("--{name}")).collect()
     }
 }
 

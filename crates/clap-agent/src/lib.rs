@@ -3,6 +3,7 @@
 
 mod buffer;
 mod called;
+mod caught;
 mod check;
 pub mod contract;
 mod conventions;

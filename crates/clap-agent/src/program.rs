@@ -147,9 +147,10 @@ impl Program {
         self
     }
 
-    /// The name of the `describe` command, or `None` for none. Without a word from the author it
-    /// is mounted unless the program takes positional arguments itself (`greet describe` must go
-    /// on greeting) or has a command of that name.
+    /// The name of the `describe` command, or `None` for none. It is mounted unless the program
+    /// has a command of that name. A program that is one command with positional arguments gets a
+    /// flag instead (`greet describe` must go on greeting; `greet --describe` describes, and
+    /// `greet --describe=markdown` in another format). Neither needs what the program requires.
     ///
     /// ```
     /// use clap_agent::Program;
@@ -162,7 +163,8 @@ impl Program {
         self
     }
 
-    /// The name of the `mcp` command, or `None` for none (feature `mcp`).
+    /// The name of the `mcp` command, or `None` for none (feature `mcp`). As with `describe`, a
+    /// program that is one command with positional arguments gets a flag of that name instead.
     ///
     /// ```
     /// use clap_agent::Program;
@@ -245,6 +247,8 @@ impl Settings {
             dry_run |= notes.is_some_and(|notes| notes.dry_run);
         });
         let commands = tree::commands(root, self);
+        // A global one is told with every command that takes it.
+        let flags = if commands.is_empty() { Vec::new() } else { tree::root_flags(root, self) };
         let alone = commands.is_empty().then(|| tree::command_schema(root, &[], self));
         DescribeOutput {
             name: root.get_name().to_owned(),
@@ -261,6 +265,7 @@ impl Settings {
             },
             conventions: Conventions::default(),
             command: alone.flatten().map(Box::new),
+            flags,
             commands,
         }
     }
@@ -296,10 +301,21 @@ impl Settings {
     /// Adds `describe` and `mcp`; their own flags only if the call may mean them.
     fn mount(&self, root: Command, words: &[&str]) -> Command {
         let mut root = root;
+        if root.is_multicall_set() {
+            // Its first word is the name it was called by; that one is not ours to give.
+            return root;
+        }
         let taken = |root: &Command, name: &str| root.find_subcommand(name).is_some();
-        let positional = root.get_positionals().next().is_some();
-        let own_commands = root.get_subcommands().next().is_some();
-        if positional && !own_commands {
+        if is_alone(&root) {
+            let has = |root: &Command, name: &str| {
+                root.get_arguments().any(|arg| arg.get_long() == Some(name))
+            };
+            if let Some(name) = self.describe.filter(|name| !has(&root, name)) {
+                root = root.arg(crate::flags::describe_flag(name));
+            }
+            if let Some(name) = self.mcp.filter(|name| !has(&root, name)) {
+                root = root.arg(crate::flags::mcp_flag(name));
+            }
             return root;
         }
         for (name, make) in [
@@ -337,6 +353,10 @@ impl Settings {
 
     /// Puts the crate's flags on one command; returns what holds for those below.
     pub(crate) fn equip_one(&self, node: &mut Command, path: &[String], above: Above) -> Above {
+        if node.is_multicall_set() {
+            // It takes no arguments of its own.
+            return self.pass_down(node, path, above);
+        }
         let notes = self.notes(path, node);
         let wanted = Wanted {
             confirmation: above.may_ask(notes, node, self.gate),
@@ -363,6 +383,11 @@ impl Settings {
     pub(crate) fn may_ask(&self, notes: Option<&Notes>, node: &Command) -> bool {
         Above::default().may_ask(notes, node, self.gate)
     }
+}
+
+/// Whether a program is one command that takes words: a command of ours would take one of them.
+pub(crate) fn is_alone(root: &Command) -> bool {
+    root.get_positionals().next().is_some() && root.get_subcommands().next().is_none()
 }
 
 /// Arguments whose values must not be shown.

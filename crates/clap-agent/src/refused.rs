@@ -4,8 +4,9 @@ use clap::Command;
 use clap::error::ErrorKind;
 
 use crate::called::{own, title};
+use crate::describe;
 use crate::exit::Exit;
-use crate::flags::is_schema_asked;
+use crate::flags::Instead;
 use crate::invocation::Invocation;
 use crate::lineage::Lineage;
 use crate::mode::Mode;
@@ -38,8 +39,8 @@ pub(crate) fn answer(
     if let Some(format) = scan.output {
         builder = builder.format(format);
     }
-    let asked_schema = is_schema_asked(error);
-    let selection = if asked_schema {
+    let instead = Instead::of(error);
+    let selection = if instead.is_some() {
         match Selection::new(scan.fields.as_deref(), scan.jq.as_deref()) {
             Ok(selection) => selection,
             Err(error) => return builder.build().error(&own(error, notes)),
@@ -48,9 +49,18 @@ pub(crate) fn answer(
         Selection::default()
     };
     let writer = builder.selection(selection).build();
-    let answered = if asked_schema {
-        let schema = tree::command_schema(root, &scan.path, settings);
-        writer.document(&schema.expect("the path was found in this tree"))
+    let answered = if let Some(instead) = instead {
+        match instead {
+            Instead::Schema => {
+                let schema = tree::command_schema(root, &scan.path, settings);
+                writer.document(&schema.expect("the path was found in this tree"))
+            }
+            Instead::Describe(format) => {
+                let protocol = scan.protocol.unwrap_or_default();
+                describe::print(root, settings, protocol, &writer, &format)
+            }
+            Instead::Mcp => describe::serve_mcp(root, settings, call.real),
+        }
     } else {
         match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {

@@ -68,6 +68,14 @@ pub(crate) fn commands(root: &Command, settings: &Settings) -> Vec<CommandSchema
         .collect()
 }
 
+/// The root's flags that are not passed down.
+pub(crate) fn root_flags(root: &Command, settings: &Settings) -> Vec<FlagSchema> {
+    let lineage = Lineage::default().below(settings.notes(&[], root));
+    let mut flags = flags(root, &[], &lineage);
+    flags.retain(|flag| !flag.persistent);
+    flags
+}
+
 fn children(node: &Command) -> Vec<&Command> {
     let mut children: Vec<_> = node
         .get_subcommands()

@@ -47,7 +47,7 @@ impl Stdin {
                 let _ = std::io::stdin().read_line(&mut line);
             }
             Stdin::Typed(text) => {
-                line.push_str(text.split_inclusive('\n').next().unwrap_or_default())
+                line.push_str(text.split_inclusive('\n').next().unwrap_or_default());
             }
         }
         line

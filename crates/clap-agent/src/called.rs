@@ -247,3 +247,8 @@ pub(crate) fn own(error: AgentError, notes: Option<&Notes>) -> AgentError {
         None => error,
     }
 }
+
+/// Whether an argument's value must not be shown, where it is declared.
+pub(crate) fn is_sensitive(arg: &clap::Arg, notes: Option<&Notes>) -> bool {
+    crate::tree::flag_notes(arg, notes).is_some_and(|own| own.sensitive)
+}

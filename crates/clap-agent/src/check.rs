@@ -6,10 +6,10 @@ use clap::Command;
 
 use crate::conventions::{preferred_flag, preferred_verb};
 use crate::flags::{InfraFlag, is_infra};
-use crate::lineage;
 use crate::notes::Notes;
 use crate::program::{Program, is_alone};
 use crate::scan;
+use crate::tree;
 
 /// Something about a program that its author should know.
 ///
@@ -240,7 +240,7 @@ impl Program {
                 None => true,
                 Some(InfraFlag::DryRun) => true,
                 Some(InfraFlag::Force | InfraFlag::Yes) => {
-                    lineage::flag_notes(arg, notes).is_some_and(|own| own.confirms)
+                    tree::flag_notes(arg, notes).is_some_and(|own| own.confirms)
                 }
                 Some(_) => false,
             };

@@ -10,6 +10,7 @@ use clap::{Arg, Command};
 use crate::effect::{Confirm, Effect};
 use crate::notes::{FlagNotes, Notes};
 use crate::program::Settings;
+use crate::tree::flag_notes;
 
 /// The notes on a command and on those above it.
 #[derive(Clone, Debug, Default)]
@@ -131,25 +132,21 @@ fn raised<'a>(args: impl Iterator<Item = &'a Arg>, notes: Option<&Notes>) -> Eff
     args.filter_map(|arg| Some(flag_notes(arg, notes)?.effect)).max().unwrap_or_default()
 }
 
-/// The notes on an argument where it is declared: from the command's notes or from its attribute.
+/// The notes on an argument by its name.
 #[inline]
-pub(crate) fn flag_notes<'a>(arg: &'a Arg, notes: Option<&'a Notes>) -> Option<&'a FlagNotes> {
-    notes.and_then(|notes| keyed(arg, notes)).or_else(|| attribute(arg))
-}
-
-#[inline]
-fn keyed<'a>(arg: &Arg, notes: &'a Notes) -> Option<&'a FlagNotes> {
+pub(crate) fn keyed<'a>(arg: &Arg, notes: &'a Notes) -> Option<&'a FlagNotes> {
     let named = |key: &str| arg.get_long() == Some(key) || arg.get_id().as_str() == key;
     notes.flags.iter().find(|(key, _)| named(key)).map(|(_, notes)| notes)
 }
 
+/// The notes on an argument in its attribute.
 #[cfg(feature = "attributes")]
 #[inline]
-fn attribute(arg: &Arg) -> Option<&FlagNotes> {
+pub(crate) fn attribute(arg: &Arg) -> Option<&FlagNotes> {
     arg.get::<FlagNotes>()
 }
 
 #[cfg(not(feature = "attributes"))]
-fn attribute(_: &Arg) -> Option<&FlagNotes> {
+pub(crate) fn attribute(_: &Arg) -> Option<&FlagNotes> {
     None
 }

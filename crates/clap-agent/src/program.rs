@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 
 use clap::Command;
 
+use crate::called::is_sensitive;
 use crate::effect::Effect;
 use crate::flags::{Infra, InfraFlag, MOUNTED, Wanted};
 use crate::format::{OutputFormat, Protocol, SCHEMA_VERSION};
-use crate::lineage::{self, Above};
+use crate::lineage::Above;
 use crate::notes::Notes;
 use crate::schema::{Capabilities, CommandSchema, Conventions, DescribeOutput};
 use crate::tree;
@@ -393,7 +394,7 @@ pub(crate) fn is_alone(root: &Command) -> bool {
 /// Arguments whose values must not be shown.
 pub(crate) fn secrets(node: &Command, notes: Option<&Notes>) -> Vec<clap::Id> {
     node.get_arguments()
-        .filter(|arg| lineage::flag_notes(arg, notes).is_some_and(|own| own.sensitive))
+        .filter(|arg| is_sensitive(arg, notes))
         .map(|arg| arg.get_id().clone())
         .collect()
 }

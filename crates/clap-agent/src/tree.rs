@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::effect::Effect;
 use crate::flags::{is_infra, is_infra_command};
-use crate::lineage::Lineage;
-use crate::notes::{Notes, Returns};
+use crate::lineage::{self, Lineage};
+use crate::notes::{FlagNotes, Notes, Returns};
 use crate::program::Settings;
 use crate::schema::{
     ArgumentSchema, CommandSchema, ExampleSchema, FlagSchema, ReturnSchema, Subcommand,
@@ -159,6 +159,12 @@ fn description(arg: &Arg) -> String {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// The notes on an argument where it is declared: from the command's notes or from its attribute.
+#[inline]
+pub(crate) fn flag_notes<'a>(arg: &'a Arg, notes: Option<&'a Notes>) -> Option<&'a FlagNotes> {
+    notes.and_then(|notes| lineage::keyed(arg, notes)).or_else(|| lineage::attribute(arg))
 }
 
 fn arguments<'a>(node: &'a Command, lineage: &Lineage<'a>) -> Vec<ArgumentSchema> {

@@ -73,7 +73,7 @@ pub(crate) fn serve(
         let protocol = called.given.protocol.unwrap_or_default();
         print(called.root, called.settings, protocol, writer, format)
     } else if called.settings.mcp == Some(name) {
-        serve_mcp(called.root, called.settings, real)
+        serve_mcp(called.root, called.settings, writer, real)
     } else {
         return None;
     };
@@ -121,14 +121,21 @@ pub(crate) fn print(
 
 /// The program as an MCP server.
 #[cfg(feature = "mcp")]
-pub(crate) fn serve_mcp(root: &Command, settings: &Settings, real: bool) -> Result<(), AgentError> {
+pub(crate) fn serve_mcp(
+    root: &Command,
+    settings: &Settings,
+    writer: &Writer,
+    real: bool,
+) -> Result<(), AgentError> {
     if !real {
         return Err(AgentError::tool("MCP is served by a process of its own"));
     }
+    // From here on stdout is the client's.
+    writer.flush();
     crate::mcp::serve(root, settings)
 }
 
 #[cfg(not(feature = "mcp"))]
-pub(crate) fn serve_mcp(_: &Command, _: &Settings, _: bool) -> Result<(), AgentError> {
+pub(crate) fn serve_mcp(_: &Command, _: &Settings, _: &Writer, _: bool) -> Result<(), AgentError> {
     Err(AgentError::tool("this build has no MCP"))
 }

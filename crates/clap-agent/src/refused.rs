@@ -59,7 +59,7 @@ pub(crate) fn answer(
                 let protocol = scan.protocol.unwrap_or_default();
                 describe::print(root, settings, protocol, &writer, &format)
             }
-            Instead::Mcp => describe::serve_mcp(root, settings, call.real),
+            Instead::Mcp => describe::serve_mcp(root, settings, &writer, call.real),
         }
     } else {
         match error.kind() {

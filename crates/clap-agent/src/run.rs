@@ -146,6 +146,8 @@ impl Program {
             // `describe` needs nothing of what the program requires.
             command = command.subcommand_negates_reqs(true);
             parsed = command.try_get_matches_from_mut(&call.args);
+            // What is told about the program is what its author set.
+            command = command.subcommand_negates_reqs(false);
         }
         // Never freed in a real call: taking the tree apart takes longer than parsing, and the
         // process is about to end.

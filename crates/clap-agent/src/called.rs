@@ -8,15 +8,15 @@ use clap::{ArgMatches, Command};
 use crate::effect::Effect;
 use crate::error::AgentError;
 use crate::exit::Exit;
-use crate::flags::Given;
+use crate::flags::{Given, InfraFlag};
 use crate::format::OutputFormat;
 use crate::gate::{self, Case, Verdict};
 use crate::invocation::Stdin;
+use crate::lineage::Lineage;
 use crate::mode::{Mode, Surroundings};
 use crate::notes::Notes;
 use crate::program::Settings;
 use crate::select::Selection;
-use crate::tree;
 use crate::usage;
 use crate::writer::Writer;
 
@@ -28,6 +28,7 @@ pub(crate) struct Called<'a> {
     pub(crate) path: Vec<String>,
     pub(crate) node: &'a Command,
     pub(crate) notes: Option<&'a Notes>,
+    lineage: Lineage<'a>,
     pub(crate) given: Given,
     /// The command's effect, raised by the flags that were given.
     effect: Effect,
@@ -46,30 +47,32 @@ impl<'a> Called<'a> {
         let mut path = Vec::new();
         let mut given = Given::default();
         let mut raised = Effect::Read;
-        let notes = loop {
+        let mut lineage = Lineage::default();
+        loop {
             if !plain {
                 given.read(matches);
             }
-            let notes = settings.notes(&path, node);
-            raised = raised.max(read_noted_flags(node, notes, matches, &mut given));
+            lineage = lineage.below(settings.notes(&path, node));
+            raised = raised.max(read_noted_flags(node, &lineage, matches, &mut given));
             let Some((name, below)) = matches.subcommand() else {
-                break notes;
+                break;
             };
             // An external subcommand has no node: its words are its own.
             let Some(child) = node.get_subcommands().find(|child| child.get_name() == name) else {
-                break notes;
+                break;
             };
             path.push(name.to_owned());
             (node, matches) = (child, below);
-        };
+        }
         Called {
             root,
             settings,
             path,
             node,
-            notes,
+            notes: lineage.own(),
             given,
-            effect: raised.max(notes.map_or(Effect::Read, |notes| notes.effect)),
+            effect: raised.max(lineage.effect()),
+            lineage,
         }
     }
 
@@ -90,7 +93,7 @@ impl<'a> Called<'a> {
 
     /// A refusal of clap's that came after parsing.
     pub(crate) fn explain(&self, error: &clap::Error) -> AgentError {
-        let is_sensitive = |arg: &clap::Arg| is_sensitive(arg, self.notes);
+        let is_sensitive = |arg: &clap::Arg| self.lineage.is_sensitive(arg);
         usage::explain(error, self.node, &self.title(), &self.settings.infra, is_sensitive)
     }
 
@@ -140,7 +143,7 @@ impl<'a> Called<'a> {
                 .with_suggestion(format!("use --output json, or leave out --{field}"))
                 .with_field(field));
         }
-        let selection = Selection::new(given.fields.as_deref(), given.jq.as_deref())?;
+        let mut selection = Selection::new(given.fields.as_deref(), given.jq.as_deref())?;
         let declared = self.notes.and_then(|notes| notes.returns.as_ref()?.schema);
         if let Some(schema) = declared
             && !given.dry_run
@@ -161,7 +164,7 @@ impl<'a> Called<'a> {
         let nobody_there = self.given.agent || around.agent.is_some();
         let case = Case {
             effect: self.effect,
-            confirm: self.notes.map(|notes| notes.confirm).unwrap_or_default(),
+            confirm: self.lineage.confirm(),
             gate: self.settings.gate,
             confirmed: self.given.confirmed,
             dry_run: self.given.dry_run,
@@ -170,26 +173,43 @@ impl<'a> Called<'a> {
         match case.verdict() {
             Verdict::Pass => Ok(()),
             Verdict::Ask => gate::ask(&self.title(), self.effect, writer, stdin),
-            Verdict::Refuse => Err(gate::refusal(&self.title(), self.effect, &self.settings.infra)),
+            Verdict::Refuse => Err(gate::refusal(&self.title(), self.effect, &self.confirming())),
         }
+    }
+}
+
+impl Called<'_> {
+    /// The flags that confirm on this command: ours where the program has none of the name, and
+    /// those of its own that are meant so.
+    fn confirming(&self) -> Vec<String> {
+        let args = || self.node.get_arguments().filter(|arg| !crate::flags::is_infra(arg));
+        let is_taken = |name: &str| args().any(|arg| arg.get_long() == Some(name));
+        let ours = [InfraFlag::Force, InfraFlag::Yes]
+            .into_iter()
+            .filter_map(|flag| self.settings.infra.name(flag))
+            .filter(|name| !is_taken(name));
+        let own = args()
+            .filter(|arg| self.lineage.flag(arg).is_some_and(|own| own.confirms))
+            .filter_map(clap::Arg::get_long);
+        own.chain(ours).map(|name| format!("--{name}")).collect()
     }
 }
 
 /// What the program's own flags mean to the gate: the effect they raise the command to, whether
 /// one of them confirms or plans.
 #[inline]
-fn read_noted_flags(
-    node: &Command,
-    notes: Option<&Notes>,
+fn read_noted_flags<'a>(
+    node: &'a Command,
+    lineage: &Lineage<'a>,
     matches: &ArgMatches,
     given: &mut Given,
 ) -> Effect {
     let mut raised = Effect::Read;
     for arg in node.get_arguments() {
-        let own_dry_run = notes.is_some_and(|notes| notes.dry_run)
+        let own_dry_run = lineage.own().is_some_and(|notes| notes.dry_run)
             && arg.get_long() == Some("dry-run")
             && !crate::flags::is_infra(arg);
-        let noted = tree::flag_notes(arg, notes);
+        let noted = lineage.flag(arg);
         if noted.is_none() && !own_dry_run {
             continue;
         }
@@ -228,6 +248,7 @@ pub(crate) fn own(error: AgentError, notes: Option<&Notes>) -> AgentError {
     }
 }
 
+/// Whether an argument's value must not be shown, where it is declared.
 pub(crate) fn is_sensitive(arg: &clap::Arg, notes: Option<&Notes>) -> bool {
-    tree::flag_notes(arg, notes).is_some_and(|own| own.sensitive)
+    crate::tree::flag_notes(arg, notes).is_some_and(|own| own.sensitive)
 }

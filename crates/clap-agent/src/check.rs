@@ -7,7 +7,7 @@ use clap::Command;
 use crate::conventions::{preferred_flag, preferred_verb};
 use crate::flags::{InfraFlag, is_infra};
 use crate::notes::Notes;
-use crate::program::Program;
+use crate::program::{Program, is_alone};
 use crate::scan;
 use crate::tree;
 
@@ -40,6 +40,15 @@ pub enum Finding {
         /// The name.
         name: String,
     },
+    /// The program is one command with positional arguments, so that it is described by a flag
+    /// instead of a command.
+    DescribedByFlag {
+        /// The flag.
+        flag: String,
+    },
+    /// The program is a multicall one: what it is called by is not the crate's to give, so it has
+    /// no `describe`.
+    NotDescribed,
     /// Notes are keyed by a path that leads to no command.
     NoSuchCommand {
         /// The path.
@@ -87,7 +96,13 @@ impl Finding {
     /// ```
     #[must_use]
     pub fn is_advice(&self) -> bool {
-        matches!(self, Finding::UnusualCommand { .. } | Finding::UnusualFlag { .. })
+        matches!(
+            self,
+            Finding::UnusualCommand { .. }
+                | Finding::UnusualFlag { .. }
+                | Finding::DescribedByFlag { .. }
+                | Finding::NotDescribed
+        )
     }
 }
 
@@ -104,6 +119,14 @@ impl fmt::Display for Finding {
                 "the program has a command '{name}' of its own, so the one of clap-agent is not \
                  mounted: give it another name or leave it out"
             ),
+            Finding::DescribedByFlag { flag } => write!(
+                f,
+                "every word of this program is its own argument, so it is described by --{flag} \
+                 instead of a command '{flag}'"
+            ),
+            Finding::NotDescribed => {
+                f.write_str("a multicall program has no describe; its commands have --schema")
+            }
             Finding::NoSuchCommand { path } => {
                 write!(f, "there are notes on '{path}', but there is no such command")
             }
@@ -148,6 +171,17 @@ impl Program {
             if self.command.find_subcommand(name).is_some() {
                 findings.push(Finding::CommandTaken { name: name.to_owned() });
             }
+        }
+        if self.command.is_multicall_set() {
+            findings.push(Finding::NotDescribed);
+        } else if let Some(flag) = self.settings.describe.filter(|_| is_alone(&self.command)) {
+            let taken = self.command.get_arguments().any(|arg| arg.get_long() == Some(flag));
+            let flag = flag.to_owned();
+            findings.push(if taken {
+                Finding::FlagTaken { command: self.command.get_name().to_owned(), flag }
+            } else {
+                Finding::DescribedByFlag { flag }
+            });
         }
         let program = self.command.get_name();
         self.settings.each(&self.command, &mut |path, node, notes| {

@@ -52,6 +52,7 @@ pub fn compare(old: &Value, new: &Value) -> Vec<Change> {
     if let (Some(old), Some(new)) = (old.get("command"), new.get("command")) {
         changes.command("", old, new);
     }
+    changes.flags("", &old["flags"], &new["flags"]);
     changes.commands("", &old["commands"], &new["commands"]);
     let mut changes = changes.0;
     changes.sort_by_key(|change| !change.breaking);
@@ -94,6 +95,14 @@ impl Changes {
         }
         if old["idempotent"] == true && new["idempotent"] != true {
             self.add(true, place, "it is no longer safe to run again");
+        }
+        for key in ["summary", "when_to_use", "agent_description", "passthrough"] {
+            if old[key] != new[key] {
+                self.add(false, place, format!("{key} {} is now {}", old[key], new[key]));
+            }
+        }
+        if old["idempotent"] != true && new["idempotent"] == true {
+            self.add(false, place, "it is now safe to run again");
         }
         self.exits(place, &old["examples"], &new["examples"]);
         let (was, is) = (&old["returns"]["output_schema"], &new["returns"]["output_schema"]);
@@ -163,6 +172,11 @@ impl Changes {
 
     /// What is taken in may widen, never narrow.
     fn input(&mut self, place: &str, old: &Value, new: &Value) {
+        for key in ["description", "env", "sensitive"] {
+            if old[key] != new[key] {
+                self.add(false, place, format!("{key} {} is now {}", old[key], new[key]));
+            }
+        }
         let (was, is) = (&old["type"], &new["type"]);
         if was != is {
             let (was, is) = (was.as_str().unwrap_or_default(), is.as_str().unwrap_or_default());

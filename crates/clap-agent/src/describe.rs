@@ -8,12 +8,17 @@ use crate::docs;
 use crate::error::AgentError;
 use crate::exit::Exit;
 use crate::flags::is_infra_command;
+use crate::format::Protocol;
+use crate::program::Settings;
 use crate::writer::Writer;
 
 const FORMAT: &str = "clap-agent.format";
 
+const COUNT: usize =
+    5 + cfg!(feature = "man") as usize + 5 * cfg!(feature = "completions") as usize;
+
 /// What `--format` takes, with the features this build has.
-const FORMATS: &[&str] = &[
+pub(crate) const FORMATS: [&str; COUNT] = [
     "json",
     "markdown",
     "agents",
@@ -65,9 +70,10 @@ pub(crate) fn serve(
             .subcommand_matches(name)
             .and_then(|own| own.get_one::<String>(FORMAT))
             .map_or("json", String::as_str);
-        print(called, writer, format)
+        let protocol = called.given.protocol.unwrap_or_default();
+        print(called.root, called.settings, protocol, writer, format)
     } else if called.settings.mcp == Some(name) {
-        serve_mcp(called, real)
+        serve_mcp(called.root, called.settings, writer, real)
     } else {
         return None;
     };
@@ -80,33 +86,56 @@ pub(crate) fn serve(
     })
 }
 
-fn print(called: &Called<'_>, writer: &Writer, format: &str) -> Result<(), AgentError> {
-    let protocol = called.given.protocol.unwrap_or_default();
-    let described = called.settings.describe(called.root, protocol);
+/// Whether clap missed something although the crate's own command was called, which needs nothing
+/// of what the program requires.
+pub(crate) fn is_mounted(root: &Command, path: &[String]) -> bool {
+    match path {
+        [name] => root.find_subcommand(name).is_some_and(is_infra_command),
+        _ => false,
+    }
+}
+
+/// The program in one of the formats.
+pub(crate) fn print(
+    root: &Command,
+    settings: &Settings,
+    protocol: Protocol,
+    writer: &Writer,
+    format: &str,
+) -> Result<(), AgentError> {
+    let described = settings.describe(root, protocol);
     match format {
         "json" => writer.document(&described),
-        "opencli" => writer.document(&docs::opencli::document(called.root, &described)),
+        "opencli" => writer.document(&docs::opencli::document(root, &described)),
         "markdown" => writer.raw(&docs::markdown::reference(&described)),
-        "agents" => writer.raw(&docs::agents::agents(&described, called.settings)),
-        "skill" => writer.raw(&docs::agents::skill(&described, called.settings)),
+        "agents" => writer.raw(&docs::agents::agents(&described, settings)),
+        "skill" => writer.raw(&docs::agents::skill(&described, settings)),
         #[cfg(feature = "man")]
-        "man" => writer.raw(&docs::man::page(called.root)?),
+        "man" => writer.raw(&docs::man::page(root, settings)?),
         #[cfg(feature = "completions")]
-        shell => writer.raw(&docs::completions::script(called.root, called.settings, shell)?),
+        shell => writer.raw(&docs::completions::script(root, settings, shell)?),
         #[cfg(not(feature = "completions"))]
         other => Err(AgentError::tool(format!("no format '{other}' in this build"))),
     }
 }
 
+/// The program as an MCP server.
 #[cfg(feature = "mcp")]
-fn serve_mcp(called: &Called<'_>, real: bool) -> Result<(), AgentError> {
+pub(crate) fn serve_mcp(
+    root: &Command,
+    settings: &Settings,
+    writer: &Writer,
+    real: bool,
+) -> Result<(), AgentError> {
     if !real {
         return Err(AgentError::tool("MCP is served by a process of its own"));
     }
-    crate::mcp::serve(called.root, called.settings)
+    // From here on stdout is the client's.
+    writer.flush();
+    crate::mcp::serve(root, settings)
 }
 
 #[cfg(not(feature = "mcp"))]
-fn serve_mcp(_: &Called<'_>, _: bool) -> Result<(), AgentError> {
+pub(crate) fn serve_mcp(_: &Command, _: &Settings, _: &Writer, _: bool) -> Result<(), AgentError> {
     Err(AgentError::tool("this build has no MCP"))
 }

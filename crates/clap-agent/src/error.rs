@@ -420,9 +420,13 @@ impl Error for AgentError {
 }
 
 impl From<std::io::Error> for AgentError {
+    /// What the kernel says is kept where an exit code has a word for it: not found, permission,
+    /// timeout. Everything else is an `execution_error`.
     fn from(error: std::io::Error) -> Self {
         let made = match error.kind() {
             std::io::ErrorKind::TimedOut => AgentError::timeout(error.to_string()),
+            std::io::ErrorKind::NotFound => AgentError::not_found(error.to_string()),
+            std::io::ErrorKind::PermissionDenied => AgentError::permission(error.to_string()),
             _ => AgentError::execution(error.to_string()),
         };
         made.with_source(error)

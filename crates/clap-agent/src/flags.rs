@@ -207,7 +207,7 @@ fn arg(flag: InfraFlag, name: Cow<'static, str>) -> Arg {
             .hide(true),
         InfraFlag::Schema => arg
             .action(ArgAction::SetTrue)
-            .value_parser(SchemaAsked)
+            .value_parser(Asked::Schema)
             .help("Print what this command takes and returns, as JSON")
             .help_heading(HEADING),
         InfraFlag::Fields => value(arg, "NAMES")
@@ -224,32 +224,93 @@ fn arg(flag: InfraFlag, name: Cow<'static, str>) -> Arg {
 
 const HEADING: &str = "Options for agents";
 
-/// `--schema` ends the parsing where it stands, like `--help`, so that it works without the
-/// command's required arguments. clap has no action for that; a parser of its value does it.
-#[derive(Clone, Debug)]
-struct SchemaAsked;
+/// What ends the parsing where it stands, like `--help`, so that it works without what the program
+/// requires. clap has no action for that; a parser of the flag's value does it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Asked {
+    Schema,
+    Describe,
+    Mcp,
+}
 
-const SCHEMA_ASKED: &str = "clap-agent.schema";
+const ASKED_SCHEMA: &str = "clap-agent.schema";
+const ASKED_DESCRIBE: &str = "clap-agent.describe";
+const ASKED_MCP: &str = "clap-agent.mcp";
 
-impl TypedValueParser for SchemaAsked {
+impl TypedValueParser for Asked {
     type Value = bool;
 
-    fn parse_ref(&self, _: &Command, _: Option<&Arg>, value: &OsStr) -> Result<bool, clap::Error> {
-        if value != "true" {
+    fn parse_ref(
+        &self,
+        command: &Command,
+        arg: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<bool, clap::Error> {
+        let word = value.to_str().unwrap_or_default();
+        if *self != Asked::Describe && word != "true" {
             return Ok(false);
         }
+        let marker = match self {
+            Asked::Schema => ASKED_SCHEMA.to_owned(),
+            Asked::Mcp => ASKED_MCP.to_owned(),
+            Asked::Describe => {
+                let formats = PossibleValuesParser::new(crate::describe::FORMATS);
+                formats.parse_ref(command, arg, value)?;
+                format!("{ASKED_DESCRIBE}.{word}")
+            }
+        };
         let mut asked = clap::Error::new(ErrorKind::Format);
-        asked.insert(ContextKind::Custom, ContextValue::String(SCHEMA_ASKED.to_owned()));
+        asked.insert(ContextKind::Custom, ContextValue::String(marker));
         Err(asked)
     }
 }
 
-/// Whether this "error" is `--schema` being asked.
-pub(crate) fn is_schema_asked(error: &clap::Error) -> bool {
-    matches!(
-        error.get(ContextKind::Custom),
-        Some(ContextValue::String(marker)) if marker == SCHEMA_ASKED
-    )
+/// What was asked for instead of a run of the command.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Instead {
+    Schema,
+    /// The whole program, in this format.
+    Describe(String),
+    Mcp,
+}
+
+impl Instead {
+    /// What this "error" asks for, if it is none.
+    pub(crate) fn of(error: &clap::Error) -> Option<Self> {
+        let Some(ContextValue::String(marker)) = error.get(ContextKind::Custom) else {
+            return None;
+        };
+        match marker.as_str() {
+            ASKED_SCHEMA => Some(Instead::Schema),
+            ASKED_MCP => Some(Instead::Mcp),
+            other => {
+                let format = other.strip_prefix(ASKED_DESCRIBE)?.strip_prefix('.')?;
+                Some(Instead::Describe(format.to_owned()))
+            }
+        }
+    }
+}
+
+/// `--describe` and `--mcp`, for a program whose words are all its own.
+pub(crate) fn describe_flag(name: &'static str) -> Arg {
+    Arg::new(ASKED_DESCRIBE)
+        .long(name)
+        .value_name("FORMAT")
+        .value_parser(Asked::Describe)
+        .num_args(0..=1)
+        .require_equals(true)
+        .default_missing_value("json")
+        .help("Print the whole program as one document")
+        .help_heading(HEADING)
+}
+
+pub(crate) fn mcp_flag(name: &'static str) -> Arg {
+    Arg::new(ASKED_MCP)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .value_parser(Asked::Mcp)
+        .help("Serve the program as an MCP tool over stdio")
+        .help_heading(HEADING)
 }
 
 /// What was given, read from the matches of every command on the path; the deepest wins.
@@ -306,7 +367,8 @@ pub(crate) fn words<'a>(args: &'a [OsString], command: &Command) -> Vec<&'a str>
 }
 
 /// Whether a call has nothing to do with the crate's flags and commands: every `--flag` is the
-/// program's own, no help is asked for, and the words lead to one of the program's own commands.
+/// program's own at its place, no help is asked for, and the words lead to one of the program's
+/// own commands.
 ///
 /// Such a call is parsed as it would be without the crate. A doubt makes it another one, which
 /// only costs time.
@@ -315,8 +377,10 @@ pub(crate) fn is_plain(words: &[&str], root: &Command) -> bool {
     if root.is_multicall_set() || root.is_no_binary_name_set() {
         return false;
     }
-    let has =
-        |node: &Command, name: &str| node.get_arguments().any(|arg| arg.get_long() == Some(name));
+    let has = |node: &Command, name: &str, inherited: bool| {
+        let is_it = |arg: &Arg| arg.get_long() == Some(name) && (!inherited || arg.is_global_set());
+        node.get_arguments().any(is_it)
+    };
     if let ["--version" | "-V"] = words {
         return root.get_version().is_some();
     }
@@ -325,7 +389,10 @@ pub(crate) fn is_plain(words: &[&str], root: &Command) -> bool {
     for word in words {
         if let Some(flag) = word.strip_prefix("--") {
             let name = flag.split('=').next().unwrap_or(flag);
-            if name == "help" || !nodes[..=depth].iter().any(|node| has(node, name)) {
+            let above = &nodes[..depth];
+            let own =
+                has(nodes[depth], name, false) || above.iter().any(|node| has(node, name, true));
+            if name == "help" || !own {
                 return false;
             }
         } else if let Some(short) = word.strip_prefix('-') {
@@ -338,7 +405,13 @@ pub(crate) fn is_plain(words: &[&str], root: &Command) -> bool {
                 return false;
             }
             nodes[depth] = child;
+        } else if *word == "help" && nodes[depth].has_subcommands() {
+            return false;
         }
+    }
+    // Whoever may be shown the help must not be shown the secrets in it.
+    if nodes[..=depth].iter().any(|node| node.is_arg_required_else_help_set()) {
+        return false;
     }
     let leaf = nodes[depth];
     !leaf.has_subcommands() && (depth > 0 || leaf.get_positionals().next().is_some())

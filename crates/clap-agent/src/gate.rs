@@ -7,7 +7,6 @@
 use crate::effect::{Confirm, Effect};
 use crate::error::AgentError;
 use crate::exit::Exit;
-use crate::flags::{Infra, InfraFlag};
 use crate::invocation::Stdin;
 use crate::writer::Writer;
 
@@ -49,12 +48,8 @@ impl Case {
     }
 }
 
-/// The refusal, with the way around it.
-pub(crate) fn refusal(command: &str, effect: Effect, infra: &Infra) -> AgentError {
-    let flags: Vec<String> = [InfraFlag::Force, InfraFlag::Yes]
-        .into_iter()
-        .filter_map(|flag| infra.name(flag).map(|name| format!("--{name}")))
-        .collect();
+/// The refusal, with the way around it: the flags that confirm.
+pub(crate) fn refusal(command: &str, effect: Effect, flags: &[String]) -> AgentError {
     let suggestion = if flags.is_empty() {
         "run it in a terminal to be asked".to_owned()
     } else {
@@ -85,7 +80,12 @@ pub(crate) fn ask(
     stdin: Stdin,
 ) -> Result<(), AgentError> {
     writer.ask(&format!("`{command}` {}. Go on? [y/N] ", does(effect)));
-    match stdin.line().trim().to_lowercase().as_str() {
+    let line = stdin.line();
+    if !line.ends_with('\n') {
+        // Ctrl-D ends no line.
+        writer.ask("\n");
+    }
+    match line.trim().to_lowercase().as_str() {
         "y" | "yes" => Ok(()),
         _ => Err(AgentError::cancelled("not confirmed; nothing was changed")),
     }

@@ -46,7 +46,9 @@ impl Stdin {
             Stdin::Real => {
                 let _ = std::io::stdin().read_line(&mut line);
             }
-            Stdin::Typed(text) => line.push_str(text.lines().next().unwrap_or_default()),
+            Stdin::Typed(text) => {
+                line.push_str(text.split_inclusive('\n').next().unwrap_or_default());
+            }
         }
         line
     }

@@ -3,6 +3,7 @@
 
 mod buffer;
 mod called;
+mod caught;
 mod check;
 pub mod contract;
 mod conventions;
@@ -20,6 +21,7 @@ mod invocation;
 mod jq;
 #[cfg(feature = "tracing")]
 mod layer;
+mod lineage;
 mod log;
 #[cfg(feature = "mcp")]
 mod mcp;

@@ -16,7 +16,9 @@ use crate::exit::Exit;
 
 type Text = Cow<'static, str>;
 
-/// Notes on one command.
+/// Notes on one command. On a group, its effect and its `confirm` hold for every command in it: an
+/// effect only rises on the way down, a `confirm` holds until another takes its place. Notes on a
+/// global flag hold wherever the flag may be given.
 ///
 /// ```
 /// use clap_agent::{Example, Exit, Notes};

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 
 use clap::Command;
 
-use crate::effect::{Confirm, Effect};
-use crate::flags::{Infra, InfraFlag, MOUNTED, Taken, Wanted};
+use crate::called::is_sensitive;
+use crate::effect::Effect;
+use crate::flags::{Infra, InfraFlag, MOUNTED, Wanted};
 use crate::format::{OutputFormat, Protocol, SCHEMA_VERSION};
+use crate::lineage::Above;
 use crate::notes::Notes;
 use crate::schema::{Capabilities, CommandSchema, Conventions, DescribeOutput};
 use crate::tree;
@@ -146,9 +148,10 @@ impl Program {
         self
     }
 
-    /// The name of the `describe` command, or `None` for none. Without a word from the author it
-    /// is mounted unless the program takes positional arguments itself (`greet describe` must go
-    /// on greeting) or has a command of that name.
+    /// The name of the `describe` command, or `None` for none. It is mounted unless the program
+    /// has a command of that name. A program that is one command with positional arguments gets a
+    /// flag instead (`greet describe` must go on greeting; `greet --describe` describes, and
+    /// `greet --describe=markdown` in another format). Neither needs what the program requires.
     ///
     /// ```
     /// use clap_agent::Program;
@@ -161,7 +164,8 @@ impl Program {
         self
     }
 
-    /// The name of the `mcp` command, or `None` for none (feature `mcp`).
+    /// The name of the `mcp` command, or `None` for none (feature `mcp`). As with `describe`, a
+    /// program that is one command with positional arguments gets a flag of that name instead.
     ///
     /// ```
     /// use clap_agent::Program;
@@ -244,6 +248,8 @@ impl Settings {
             dry_run |= notes.is_some_and(|notes| notes.dry_run);
         });
         let commands = tree::commands(root, self);
+        // A global one is told with every command that takes it.
+        let flags = if commands.is_empty() { Vec::new() } else { tree::root_flags(root, self) };
         let alone = commands.is_empty().then(|| tree::command_schema(root, &[], self));
         DescribeOutput {
             name: root.get_name().to_owned(),
@@ -260,6 +266,7 @@ impl Settings {
             },
             conventions: Conventions::default(),
             command: alone.flatten().map(Box::new),
+            flags,
             commands,
         }
     }
@@ -288,17 +295,28 @@ impl Settings {
     /// Adds the crate's commands, and its flags on every command these words can reach.
     pub(crate) fn furnish(&self, root: Command, words: &[&str]) -> Command {
         let mut root = self.mount(root, words);
-        self.equip_below(&mut root, &mut Vec::new(), words, [false; 9]);
+        self.equip_below(&mut root, &mut Vec::new(), words, Above::default());
         root
     }
 
     /// Adds `describe` and `mcp`; their own flags only if the call may mean them.
     fn mount(&self, root: Command, words: &[&str]) -> Command {
         let mut root = root;
+        if root.is_multicall_set() {
+            // Its first word is the name it was called by; that one is not ours to give.
+            return root;
+        }
         let taken = |root: &Command, name: &str| root.find_subcommand(name).is_some();
-        let positional = root.get_positionals().next().is_some();
-        let own_commands = root.get_subcommands().next().is_some();
-        if positional && !own_commands {
+        if is_alone(&root) {
+            let has = |root: &Command, name: &str| {
+                root.get_arguments().any(|arg| arg.get_long() == Some(name))
+            };
+            if let Some(name) = self.describe.filter(|name| !has(&root, name)) {
+                root = root.arg(crate::flags::describe_flag(name));
+            }
+            if let Some(name) = self.mcp.filter(|name| !has(&root, name)) {
+                root = root.arg(crate::flags::mcp_flag(name));
+            }
             return root;
         }
         for (name, make) in [
@@ -321,7 +339,7 @@ impl Settings {
         node: &mut Command,
         path: &mut Vec<String>,
         words: &[&str],
-        above: Taken,
+        above: Above,
     ) {
         let below = self.equip_one(node, path, above);
         for child in node.get_subcommands_mut() {
@@ -334,42 +352,49 @@ impl Settings {
         }
     }
 
-    /// Puts the crate's flags on one command; returns the names taken for those below.
-    pub(crate) fn equip_one(&self, node: &mut Command, path: &[String], above: Taken) -> Taken {
+    /// Puts the crate's flags on one command; returns what holds for those below.
+    pub(crate) fn equip_one(&self, node: &mut Command, path: &[String], above: Above) -> Above {
+        if node.is_multicall_set() {
+            // It takes no arguments of its own.
+            return self.pass_down(node, path, above);
+        }
         let notes = self.notes(path, node);
         let wanted = Wanted {
-            confirmation: self.may_ask(notes, node),
+            confirmation: above.may_ask(notes, node, self.gate),
             dry_run: notes.is_some_and(|notes| notes.dry_run),
         };
+        let mut below = self.pass_down(node, path, above);
+        // Once here: clap copies a global flag to the commands below as it is then.
         for id in secrets(node, notes) {
             *node = std::mem::take(node)
                 .mut_arg(id, |arg| arg.hide_env_values(true).hide_default_value(true));
         }
-        self.infra.equip(node, wanted, above)
+        below.taken = self.infra.equip(node, wanted, above.taken);
+        below
     }
 
-    /// Whether a call of this command can need a confirmation.
+    /// What holds below a command that has the crate's flags already.
+    pub(crate) fn pass_down(&self, node: &Command, path: &[String], above: Above) -> Above {
+        above.pass(self.notes(path, node), node)
+    }
+
+    /// Whether a call of this command can need a confirmation, as far as it can be told without
+    /// the commands above it.
+    #[cfg(feature = "mcp")]
     pub(crate) fn may_ask(&self, notes: Option<&Notes>, node: &Command) -> bool {
-        match notes.map(|notes| notes.confirm).unwrap_or_default() {
-            Confirm::Never => false,
-            Confirm::Always => true,
-            Confirm::ByEffect => {
-                let raised = node
-                    .get_arguments()
-                    .filter_map(|arg| tree::flag_notes(arg, notes))
-                    .map(|own| own.effect);
-                let effect =
-                    raised.fold(notes.map_or(Effect::Read, |notes| notes.effect), Effect::max);
-                effect.is_mutating() && effect >= self.gate
-            }
-        }
+        Above::default().may_ask(notes, node, self.gate)
     }
 }
 
+/// Whether a program is one command that takes words: a command of ours would take one of them.
+pub(crate) fn is_alone(root: &Command) -> bool {
+    root.get_positionals().next().is_some() && root.get_subcommands().next().is_none()
+}
+
 /// Arguments whose values must not be shown.
-fn secrets(node: &Command, notes: Option<&Notes>) -> Vec<clap::Id> {
+pub(crate) fn secrets(node: &Command, notes: Option<&Notes>) -> Vec<clap::Id> {
     node.get_arguments()
-        .filter(|arg| tree::flag_notes(arg, notes).is_some_and(|own| own.sensitive))
+        .filter(|arg| is_sensitive(arg, notes))
         .map(|arg| arg.get_id().clone())
         .collect()
 }

@@ -3,10 +3,12 @@
 use clap::Command;
 use clap::error::ErrorKind;
 
-use crate::called::{is_sensitive, own, title};
+use crate::called::{own, title};
+use crate::describe;
 use crate::exit::Exit;
-use crate::flags::is_schema_asked;
+use crate::flags::Instead;
 use crate::invocation::Invocation;
+use crate::lineage::Lineage;
 use crate::mode::Mode;
 use crate::program::Settings;
 use crate::scan;
@@ -24,7 +26,8 @@ pub(crate) fn answer(
 ) -> Exit {
     let scan = scan::scan(root, &call.args, &settings.infra);
     let node = scan::at(root, &scan.path).unwrap_or(root);
-    let notes = settings.notes(&scan.path, node);
+    let lineage = Lineage::of(settings, root, &scan.path);
+    let notes = lineage.own();
     let around = &call.surroundings;
     let passthrough = notes.is_some_and(|notes| notes.passthrough);
     let mode = Mode::decide(scan.output, scan.agent, passthrough, around);
@@ -36,8 +39,8 @@ pub(crate) fn answer(
     if let Some(format) = scan.output {
         builder = builder.format(format);
     }
-    let asked_schema = is_schema_asked(error);
-    let selection = if asked_schema {
+    let instead = Instead::of(error);
+    let selection = if instead.is_some() {
         match Selection::new(scan.fields.as_deref(), scan.jq.as_deref()) {
             Ok(selection) => selection,
             Err(error) => return builder.build().error(&own(error, notes)),
@@ -46,9 +49,18 @@ pub(crate) fn answer(
         Selection::default()
     };
     let writer = builder.selection(selection).build();
-    let answered = if asked_schema {
-        let schema = tree::command_schema(root, &scan.path, settings);
-        writer.document(&schema.expect("the path was found in this tree"))
+    let answered = if let Some(instead) = instead {
+        match instead {
+            Instead::Schema => {
+                let schema = tree::command_schema(root, &scan.path, settings);
+                writer.document(&schema.expect("the path was found in this tree"))
+            }
+            Instead::Describe(format) => {
+                let protocol = scan.protocol.unwrap_or_default();
+                describe::print(root, settings, protocol, &writer, &format)
+            }
+            Instead::Mcp => describe::serve_mcp(root, settings, &writer, call.real),
+        }
     } else {
         match error.kind() {
             ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
@@ -61,7 +73,7 @@ pub(crate) fn answer(
                 return own(usage::incomplete(), notes).exit();
             }
             _ => {
-                let sensitive = |arg: &clap::Arg| is_sensitive(arg, notes);
+                let sensitive = |arg: &clap::Arg| lineage.is_sensitive(arg);
                 let title = title(root, &scan.path);
                 let told = usage::explain(error, node, &title, &settings.infra, sensitive);
                 Err(own(told, notes))

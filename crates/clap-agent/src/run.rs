@@ -2,13 +2,16 @@
 
 use std::process::ExitCode;
 
+use clap::error::ErrorKind;
 use clap::{ArgMatches, FromArgMatches};
 
 use crate::called::Called;
+use crate::describe;
 use crate::exit::{Exit, Finish};
 use crate::flags;
 use crate::invocation::Invocation;
 use crate::program::Program;
+use crate::scan::scan;
 use crate::writer::Writer;
 
 /// Runs a clap program so that agents can discover, call and trust it: the one line of the
@@ -134,7 +137,18 @@ impl Program {
         let words = flags::words(&call.args, &command);
         let plain = flags::is_plain(&words, &command);
         let mut command = if plain { command } else { settings.furnish(command, &words) };
-        let parsed = command.try_get_matches_from_mut(&call.args);
+        let mut parsed = command.try_get_matches_from_mut(&call.args);
+        if let Err(error) = &parsed
+            && error.kind() == ErrorKind::MissingRequiredArgument
+            && !plain
+            && describe::is_mounted(&command, &scan(&command, &call.args, &settings.infra).path)
+        {
+            // `describe` needs nothing of what the program requires.
+            command = command.subcommand_negates_reqs(true);
+            parsed = command.try_get_matches_from_mut(&call.args);
+            // What is told about the program is what its author set.
+            command = command.subcommand_negates_reqs(false);
+        }
         // Never freed in a real call: taking the tree apart takes longer than parsing, and the
         // process is about to end.
         let kept = call.real.then(|| &*Box::leak(Box::new(std::mem::take(&mut command))));
@@ -149,8 +163,7 @@ impl Program {
         if let Err(error) = selection {
             return writer.error(&called.own(error));
         }
-        if !plain && let Some(exit) = crate::describe::serve(&called, &matches, &writer, call.real)
-        {
+        if !plain && let Some(exit) = describe::serve(&called, &matches, &writer, call.real) {
             return exit;
         }
         if call.real && settings.signals && !called.passthrough() {
@@ -166,7 +179,7 @@ impl Program {
                 return writer.error(&called.own(called.explain(&error)));
             }
         };
-        let ended = app(parsed, &writer).finish();
+        let ended = crate::caught::caught(call.real, || app(parsed, &writer).finish());
         let exit = match (ended, writer.take_swallowed()) {
             (Err(error), _) | (Ok(_), Some(error)) => writer.error(&error),
             (Ok(exit), None) => {

@@ -25,12 +25,11 @@ pub(crate) struct Scan {
 pub(crate) fn scan(root: &Command, args: &[OsString], infra: &Infra) -> Scan {
     let mut scan = Scan::default();
     let mut nodes = vec![root];
-    let mut words = args.iter().skip(1).map(|arg| arg.to_str().unwrap_or_default());
+    // What is given after `--` is nobody's flag; the program's own name is no word.
+    let words = crate::flags::words(args, root);
+    let mut words = words.into_iter();
     while let Some(word) = words.next() {
         let node = *nodes.last().expect("the root stays");
-        if word == "--" {
-            break;
-        }
         if let Some(flag) = word.strip_prefix("--") {
             let (name, inline) = match flag.split_once('=') {
                 Some((name, value)) => (name, Some(value)),

@@ -232,6 +232,10 @@ pub struct DescribeOutput {
     /// A program that is one command describes it here (an addition to murli's keys).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<Box<CommandSchema>>,
+    /// What stands before a command's name only: the program's own flags that are not global (an
+    /// addition to murli's keys).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<FlagSchema>,
     /// Its commands, sorted by name, each with those below it in full.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandSchema>,

@@ -2,7 +2,8 @@
 //!
 //! Both work on the result (or on the document of `--schema` and `describe`), not on events, whose
 //! shape is another. What can be told to be wrong beforehand is told before the command has done
-//! anything.
+//! anything. What goes wrong afterwards must not look as if nothing had been done: the answer is
+//! then printed whole, and the error says so ([`after_the_work`]).
 
 use serde_json::Value;
 
@@ -15,6 +16,8 @@ use crate::ordered::Ordered;
 pub(crate) struct Selection {
     fields: Vec<Field>,
     jq: Option<String>,
+    /// The fields were found in the declared schema: one that is not there is only absent.
+    declared: bool,
 }
 
 /// One name, and what is wanted below it; nothing below means all of it.
@@ -27,7 +30,7 @@ struct Field {
 impl Selection {
     /// Reads both flags. A filter that does not compile is told now.
     pub(crate) fn new(fields: Option<&str>, jq: Option<&str>) -> Result<Self, AgentError> {
-        let mut selection = Selection { fields: Vec::new(), jq: jq.map(str::to_owned) };
+        let mut selection = Selection { jq: jq.map(str::to_owned), ..Selection::default() };
         for path in fields.unwrap_or_default().split(',').map(str::trim) {
             let names: Vec<&str> = path.split('.').collect();
             if fields.is_some() && names.iter().any(|name| name.is_empty()) {
@@ -49,10 +52,11 @@ impl Selection {
     }
 
     /// Compares `--fields` with the declared output schema, before the command runs.
-    pub(crate) fn check_against(&self, schema: &Value) -> Result<(), AgentError> {
+    pub(crate) fn check_against(&mut self, schema: &Value) -> Result<(), AgentError> {
         for field in &self.fields {
             check_field(field, schema, schema, "")?;
         }
+        self.declared = true;
         Ok(())
     }
 
@@ -63,7 +67,9 @@ impl Selection {
         } else {
             let mut found = Found::of(&self.fields);
             let kept = keep(&value, &self.fields, &mut found);
-            if let Some((path, at)) = found.missing("") {
+            if !self.declared
+                && let Some((path, at)) = found.missing("")
+            {
                 let names = names_at(&value, &at);
                 if !names.is_empty() || !is_empty_list(&value) {
                     return Err(no_such_field(&path, &names));
@@ -76,6 +82,17 @@ impl Selection {
             None => Ok(value),
         }
     }
+}
+
+/// An error of selecting from the answer of a command that has done its work. Trying again would
+/// do it again, so it is not recoverable.
+pub(crate) fn after_the_work(error: &AgentError) -> AgentError {
+    let message =
+        format!("the command has done its work and its whole result is given, but {error}");
+    AgentError::new(Exit::Partial, error.kind(), message)
+        .with_field(error.field())
+        .with_valid_values(error.valid_values())
+        .with_suggestion("take what you need from the whole result; do not run it again for that")
 }
 
 fn insert(fields: &mut Vec<Field>, names: &[&str]) {
@@ -135,8 +152,9 @@ fn keep(value: &Ordered, wanted: &[Field], found: &mut Found<'_>) -> Ordered {
             for (field, (_, seen, below)) in wanted.iter().zip(&mut found.fields) {
                 if let Some((name, value)) = fields.iter().find(|(name, _)| *name == field.name) {
                     *seen = true;
-                    if matches!(value, Ordered::Null) {
-                        // An absent owner has no name; that is not the caller's mistake.
+                    if matches!(value, Ordered::Null) || is_empty_list(value) {
+                        // An absent owner has no name, nor have no owners; that is not the
+                        // caller's mistake.
                         below.see_all();
                     }
                     kept.push((name.clone(), keep(value, &field.below, below)));
@@ -301,6 +319,22 @@ mod tests {
     #[test]
     fn nothing_can_be_said_about_an_empty_list() {
         assert_eq!(apply("whatever", "[]").unwrap(), "[]");
+    }
+
+    #[test]
+    fn nothing_below_an_empty_list_is_no_mistake() {
+        let tags = r#"{"id":1,"tags":[]}"#;
+        assert_eq!(apply("id,tags.name", tags).unwrap(), tags);
+    }
+
+    #[test]
+    fn a_declared_field_that_is_not_there_is_absent() {
+        let schema = serde_json::json!({"properties": {"id": {}, "labels": {}}});
+        let mut selection = Selection::new(Some("id,labels"), None).unwrap();
+        selection.check_against(&schema).unwrap();
+        let value = serde_json::from_str(r#"{"id":1}"#).unwrap();
+        let kept = selection.apply(value).unwrap();
+        assert_eq!(serde_json::to_string(&kept).unwrap(), r#"{"id":1}"#);
     }
 
     #[test]

@@ -5,10 +5,16 @@
 //! `_exit`. Only once a log entry is held back (it must not be lost) a thread is started that can
 //! take locks; from then on the handler wakes that thread instead.
 //!
+//! The locks may be held by a thread that waits for a reader who does not read. So that thread gets
+//! a moment to say everything; after it, the words rendered beforehand must do. A second signal
+//! waits for nothing.
+//!
 //! A signal that whoever started the program set to be ignored (`nohup`) stays ignored.
 
 use std::io::Read;
 use std::os::fd::OwnedFd;
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crate::error::AgentError;
 use crate::exit::Exit;
@@ -17,6 +23,9 @@ use crate::writer::Writer;
 
 /// Both signals, with their names.
 const SIGNALS: [(i32, &str); 2] = [(libc::SIGINT, "SIGINT"), (libc::SIGTERM, "SIGTERM")];
+
+/// How long the log entry that is held back may take to be written.
+const MOMENT: Duration = Duration::from_millis(300);
 
 pub(crate) fn cancelled(name: &str) -> AgentError {
     AgentError::cancelled(format!("cancelled by {name}"))
@@ -51,15 +60,20 @@ pub(crate) fn hold_back(writer: &Writer) {
         if reader.read_exact(&mut signal).is_err() {
             return;
         }
-        let name = SIGNALS
-            .iter()
-            .find(|(number, _)| *number == i32::from(signal[0]))
-            .map_or("a signal", |(_, name)| name);
-        let error = cancelled(name);
-        if let Some(writer) = writer.upgrade() {
-            writer.error(&error);
+        let number = i32::from(signal[0]);
+        let name =
+            SIGNALS.iter().find(|(known, _)| *known == number).map_or("a signal", |(_, name)| name);
+        let (done, is_done) = mpsc::channel();
+        let say = move || {
+            if let Some(writer) = writer.upgrade() {
+                writer.last_error(&cancelled(name));
+            }
+            let _ = done.send(());
+        };
+        if std::thread::Builder::new().name("last words".into()).spawn(say).is_ok() {
+            let _ = is_done.recv_timeout(MOMENT);
         }
-        std::process::exit(i32::from(error.exit().code()));
+        sys::end_now(number);
     };
     let started = std::thread::Builder::new().name("signals".into()).spawn(watch);
     if started.is_ok() {

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::effect::Effect;
 use crate::flags::{is_infra, is_infra_command};
+use crate::lineage::{self, Lineage};
 use crate::notes::{FlagNotes, Notes, Returns};
 use crate::program::Settings;
 use crate::schema::{
@@ -42,25 +43,37 @@ pub(crate) fn command_schema(
 ) -> Option<CommandSchema> {
     let mut node = root;
     let mut inherited = Vec::new();
+    let mut lineage = Lineage::default().below(settings.notes(&[], root));
     for (depth, name) in path.iter().enumerate() {
         inherited = pass_down(node, inherited);
         node = crate::scan::at(root, &path[..=depth])?;
+        lineage = lineage.below(settings.notes(&path[..=depth], node));
         debug_assert_eq!(node.get_name(), name);
     }
     let mut path = path.to_vec();
-    Some(schema(node, &mut path, &inherited, settings, Below::Brief))
+    Some(schema(node, &mut path, &inherited, &lineage, settings, Below::Brief))
 }
 
 /// Every command below the root, in full, sorted by name.
 pub(crate) fn commands(root: &Command, settings: &Settings) -> Vec<CommandSchema> {
     let inherited = pass_down(root, Vec::new());
+    let above = Lineage::default().below(settings.notes(&[], root));
     children(root)
         .into_iter()
         .map(|child| {
             let mut path = vec![child.get_name().to_owned()];
-            schema(child, &mut path, &inherited, settings, Below::Full)
+            let lineage = above.clone().below(settings.notes(&path, child));
+            schema(child, &mut path, &inherited, &lineage, settings, Below::Full)
         })
         .collect()
+}
+
+/// The root's flags that are not passed down.
+pub(crate) fn root_flags(root: &Command, settings: &Settings) -> Vec<FlagSchema> {
+    let lineage = Lineage::default().below(settings.notes(&[], root));
+    let mut flags = flags(root, &[], &lineage);
+    flags.retain(|flag| !flag.persistent);
+    flags
 }
 
 fn children(node: &Command) -> Vec<&Command> {
@@ -86,16 +99,17 @@ fn holds(inherited: &[Inherited<'_>], arg: &Arg) -> bool {
     inherited.iter().any(|known| known.arg.get_id() == arg.get_id())
 }
 
-fn schema(
-    node: &Command,
+fn schema<'a>(
+    node: &'a Command,
     path: &mut Vec<String>,
-    inherited: &[Inherited<'_>],
-    settings: &Settings,
+    inherited: &[Inherited<'a>],
+    lineage: &Lineage<'a>,
+    settings: &'a Settings,
     below: Below,
 ) -> CommandSchema {
     let empty = Notes::default();
-    let notes = settings.notes(path, node).unwrap_or(&empty);
-    let effect = notes.effect;
+    let notes = lineage.own().unwrap_or(&empty);
+    let effect = lineage.effect();
     let passed = pass_down(node, inherited.to_vec());
     let subcommands = children(node).into_iter().map(|child| match below {
         Below::Brief => {
@@ -103,7 +117,8 @@ fn schema(
         }
         Below::Full => {
             path.push(child.get_name().to_owned());
-            let full = schema(child, path, &passed, settings, below);
+            let lineage = lineage.clone().below(settings.notes(path, child));
+            let full = schema(child, path, &passed, &lineage, settings, below);
             path.pop();
             Subcommand::Full(Box::new(full))
         }
@@ -118,8 +133,8 @@ fn schema(
         mutating: effect.is_mutating(),
         effect,
         passthrough: notes.passthrough,
-        arguments: arguments(node, notes),
-        flags: flags(node, inherited, notes),
+        arguments: arguments(node, lineage),
+        flags: flags(node, inherited, lineage),
         returns: notes.returns.as_ref().map(returns),
         examples: notes
             .examples
@@ -146,22 +161,13 @@ fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().trim().to_owned()
 }
 
-/// The notes on an argument, from its attribute or from the command's notes.
+/// The notes on an argument where it is declared: from the command's notes or from its attribute.
 #[inline]
 pub(crate) fn flag_notes<'a>(arg: &'a Arg, notes: Option<&'a Notes>) -> Option<&'a FlagNotes> {
-    let noted = notes.map_or(&[][..], |notes| &notes.flags);
-    let keyed =
-        noted.iter().find(|(key, _)| arg.get_long() == Some(key) || arg.get_id().as_str() == key);
-    if let Some((_, notes)) = keyed {
-        return Some(notes);
-    }
-    #[cfg(feature = "attributes")]
-    return arg.get::<FlagNotes>();
-    #[cfg(not(feature = "attributes"))]
-    None
+    notes.and_then(|notes| lineage::keyed(arg, notes)).or_else(|| lineage::attribute(arg))
 }
 
-fn arguments(node: &Command, notes: &Notes) -> Vec<ArgumentSchema> {
+fn arguments<'a>(node: &'a Command, lineage: &Lineage<'a>) -> Vec<ArgumentSchema> {
     let shown = node.get_positionals().filter(|arg| !arg.is_hide_set() && !is_infra(arg));
     shown
         .map(|arg| ArgumentSchema {
@@ -170,14 +176,16 @@ fn arguments(node: &Command, notes: &Notes) -> Vec<ArgumentSchema> {
             required: arg.is_required_set(),
             description: description(arg),
             values: values(arg),
-            pattern: flag_notes(arg, Some(notes))
-                .map(|own| own.pattern.to_string())
-                .unwrap_or_default(),
+            pattern: lineage.flag(arg).map(|own| own.pattern.to_string()).unwrap_or_default(),
         })
         .collect()
 }
 
-fn flags(node: &Command, inherited: &[Inherited<'_>], notes: &Notes) -> Vec<FlagSchema> {
+fn flags<'a>(
+    node: &'a Command,
+    inherited: &[Inherited<'a>],
+    lineage: &Lineage<'a>,
+) -> Vec<FlagSchema> {
     let excluded = exclusions(node, inherited);
     let from_above = inherited
         .iter()
@@ -187,14 +195,14 @@ fn flags(node: &Command, inherited: &[Inherited<'_>], notes: &Notes) -> Vec<Flag
     let mut flags: Vec<FlagSchema> = own
         .chain(from_above)
         .filter(|arg| !arg.is_hide_set() && !is_infra(arg))
-        .map(|arg| flag(arg, notes, excluded.get(arg.get_id().as_str())))
+        .map(|arg| flag(arg, lineage, excluded.get(arg.get_id().as_str())))
         .collect();
     flags.sort_by(|a, b| a.name.cmp(&b.name));
     flags
 }
 
-fn flag(arg: &Arg, notes: &Notes, excludes: Option<&Vec<String>>) -> FlagSchema {
-    let own = flag_notes(arg, Some(notes));
+fn flag<'a>(arg: &'a Arg, lineage: &Lineage<'a>, excludes: Option<&Vec<String>>) -> FlagSchema {
+    let own = lineage.flag(arg);
     let sensitive = own.is_some_and(|own| own.sensitive);
     FlagSchema {
         name: name(arg),

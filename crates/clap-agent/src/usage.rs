@@ -49,7 +49,7 @@ pub(crate) fn explain(
     }
     let field = match (&named, said.first()) {
         (Some(Some(arg)), _) => name(arg),
-        (_, Some(word)) => word.clone(),
+        (_, Some(word)) => bare(word, error.kind()),
         _ => string(error, ContextKind::InvalidSubcommand).unwrap_or_default(),
     };
     AgentError::new(Exit::UserError, kind, message)
@@ -194,6 +194,21 @@ pub(crate) fn name(arg: &Arg) -> String {
         (None, Some(short)) => short.to_string(),
         (None, None) => arg.get_id().to_string(),
     }
+}
+
+/// The name of what clap speaks of and this command does not have: an argument of a command above
+/// (`--server <SERVER>`), one of several (`<--one <ONE>|--two <TWO>>`), or a word that was typed.
+fn bare(said: &str, kind: ErrorKind) -> String {
+    if kind != ErrorKind::MissingRequiredArgument {
+        return said.to_owned();
+    }
+    let inside = said.strip_prefix('<').and_then(|said| said.strip_suffix('>')).unwrap_or(said);
+    let names = inside.split('|').map(|one| {
+        let flag = flag_of(one).trim_start_matches('-');
+        let name = flag.trim_matches(['<', '>', '[', ']', '.']);
+        if one.starts_with('-') { name.to_owned() } else { name.to_lowercase() }
+    });
+    names.collect::<Vec<_>>().join("|")
 }
 
 /// `--title <TITLE>` as `--title`.

@@ -5,6 +5,7 @@
 //! given to any thread.
 
 mod builder;
+mod errors;
 mod stderr;
 
 use std::fmt;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde::Serialize;
 
-use crate::envelope::{self, Envelope, ErrorEnvelope, Status};
+use crate::envelope::{self, Envelope, Status};
 use crate::error::AgentError;
 use crate::exit::Exit;
 use crate::format::{OutputFormat, Protocol};
@@ -171,8 +172,9 @@ impl Writer {
     ///
     /// # Errors
     ///
-    /// When the payload cannot be serialised, when `--fields` or `--jq` cannot be applied to it,
-    /// or when stdout cannot be written. Passing it on with `?` is enough; a caller that drops it
+    /// When the payload cannot be serialised (a NaN can: JSON has no word for it but `null`), when
+    /// `--fields` or `--jq` cannot be applied to it (the whole answer is printed then), or when
+    /// stdout cannot be written. Passing it on with `?` is enough; a caller that drops it
     /// still ends with the error's exit code.
     ///
     /// ```
@@ -227,10 +229,16 @@ impl Writer {
         } else if inner.selection.is_empty() {
             self.envelope(status, payload)
         } else {
-            Ordered::of(payload)
-                .map_err(envelope::unserialisable)
-                .and_then(|value| inner.selection.apply(value))
-                .and_then(|value| self.envelope(status, &value))
+            match self.selected(status, payload) {
+                // The work is done; whoever did not get the answer would do it again.
+                Err(error) if error.is_recoverable() && status == Status::Ok => {
+                    let whole = self.envelope(status, payload);
+                    whole
+                        .and_then(|text| self.to_stdout(text.as_bytes()))
+                        .and_then(|()| Err(crate::select::after_the_work(&error)))
+                }
+                other => other,
+            }
         };
         let answered = rendered.and_then(|text| self.to_stdout(text.as_bytes()));
         if answered.is_ok() {
@@ -238,6 +246,15 @@ impl Writer {
             drop(self.take_swallowed());
         }
         self.remember(answered)
+    }
+
+    fn selected(
+        &self,
+        status: Status,
+        payload: &(impl Serialize + ?Sized),
+    ) -> Result<String, AgentError> {
+        let value = Ordered::of(payload).map_err(envelope::unserialisable)?;
+        self.envelope(status, &self.inner.selection.apply(value)?)
     }
 
     fn envelope(
@@ -388,57 +405,6 @@ impl Writer {
         let _ = self.lock_stdout().flush();
     }
 
-    /// Writes an error, in the reader's form, and says how to end. Does not end the program.
-    ///
-    /// ```
-    /// # use clap_agent::{AgentError, Buffer, Exit, OutputFormat, Writer};
-    /// let stderr = Buffer::new();
-    /// let out = Writer::builder(Buffer::new(), stderr.clone()).format(OutputFormat::Text).build();
-    /// let exit = out.error(&AgentError::not_found("no task 7").with_suggestion("list them"));
-    /// assert_eq!(exit, Exit::NotFound);
-    /// assert_eq!(stderr.text(), "Error: no task 7\nHint:  list them\n");
-    /// ```
-    pub fn error(&self, error: &AgentError) -> Exit {
-        self.flush();
-        if !error.is_reader_gone() {
-            self.write_stderr(&self.render_error(error));
-        }
-        error.exit()
-    }
-
-    /// Writes an error and ends the program through the exit hook, for code that cannot return.
-    ///
-    /// ```
-    /// use std::sync::{Arc, Mutex};
-    /// use clap_agent::{AgentError, Buffer, Exit, Writer};
-    ///
-    /// let seen = Arc::new(Mutex::new(None));
-    /// let hook = { let seen = seen.clone(); move |exit| *seen.lock().unwrap() = Some(exit) };
-    /// let out = Writer::builder(Buffer::new(), Buffer::new()).on_exit(hook).build();
-    /// out.fail(&AgentError::timeout("no answer"));
-    /// assert_eq!(*seen.lock().unwrap(), Some(Exit::Timeout));
-    /// ```
-    pub fn fail(&self, error: &AgentError) {
-        let exit = self.error(error);
-        (self.inner.on_exit)(exit);
-    }
-
-    pub(crate) fn render_error(&self, error: &AgentError) -> String {
-        let inner = &*self.inner;
-        if inner.mode == Mode::Person {
-            return crate::person::error(error, inner.colour);
-        }
-        // JSON also under `--output yaml`, as murli has it: JSON is YAML, and whoever reads
-        // stderr need not know what stdout was asked for.
-        let format = match inner.format {
-            OutputFormat::Ndjson => OutputFormat::Ndjson,
-            OutputFormat::Json | OutputFormat::Yaml | OutputFormat::Text => OutputFormat::Json,
-        };
-        let envelope =
-            ErrorEnvelope { error, protocol: inner.protocol, tool_version: &inner.tool_version };
-        envelope::render(&envelope, format).expect("strings and numbers serialise")
-    }
-
     /// A question on stderr; the bar is gone and nothing is held back.
     pub(crate) fn ask(&self, question: &str) {
         self.flush();
@@ -473,43 +439,11 @@ impl Writer {
         } else {
             AgentError::new(error.exit(), error.kind(), error.to_string())
                 .with_suggestion(error.suggestion())
+                .with_recoverable(error.is_recoverable())
                 .with_field(error.field())
                 .with_valid_values(error.valid_values())
         };
         *lock(&self.inner.swallowed) = Some(copy);
-    }
-
-    /// The last words of a program that a signal ends, put together without the machinery of
-    /// [`Writer::render_error`]: every start pays for them, hardly one prints them.
-    #[inline]
-    pub(crate) fn last_words(&self, signal: &str) -> Vec<u8> {
-        let inner = &*self.inner;
-        let pretty = inner.format != OutputFormat::Ndjson;
-        let plain = |c: char| c.is_ascii_graphic() && c != '"' && c != '\\';
-        if inner.mode == Mode::Person || !inner.tool_version.chars().all(plain) {
-            let error = crate::signals::cancelled(signal);
-            return self.render_error(&error).into_bytes();
-        }
-        let (open, between, colon, close) =
-            if pretty { ("{\n  ", ",\n  ", ": ", "\n}\n") } else { ("{", ",", ":", "}\n") };
-        let mut words = String::with_capacity(192);
-        let mut add = |before: &str, key: &str, parts: [&str; 3]| {
-            for part in [before, "\"", key, "\"", colon].into_iter().chain(parts) {
-                words.push_str(part);
-            }
-        };
-        add(open, "code", ["9", "", ""]);
-        add(between, "error", ["\"cancelled\"", "", ""]);
-        add(between, "message", ["\"cancelled by ", signal, "\""]);
-        add(between, "recoverable", ["false", "", ""]);
-        if inner.protocol == Protocol::V0_2 {
-            add(between, "schema_version", ["\"0.2\"", "", ""]);
-            if !inner.tool_version.is_empty() {
-                add(between, "tool_version", ["\"", &inner.tool_version, "\""]);
-            }
-        }
-        words.push_str(close);
-        words.into_bytes()
     }
 
     #[inline]
@@ -558,29 +492,4 @@ impl Drop for Inner {
 /// A thread that panicked while writing leaves whole lines behind it; the others go on.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn last_words_are_the_error_a_signal_would_give() {
-        for format in
-            [OutputFormat::Json, OutputFormat::Ndjson, OutputFormat::Yaml, OutputFormat::Text]
-        {
-            for protocol in [Protocol::V0_1, Protocol::V0_2] {
-                for version in ["", "1.2.3", "1.2 \"beta\""] {
-                    let writer = Writer::builder(io::sink(), io::sink())
-                        .format(format)
-                        .protocol(protocol)
-                        .tool_version(version)
-                        .build();
-                    let error = crate::signals::cancelled("SIGINT");
-                    let words = String::from_utf8(writer.last_words("SIGINT")).unwrap();
-                    assert_eq!(words, writer.render_error(&error), "{format} {protocol} {version}");
-                }
-            }
-        }
-    }
 }

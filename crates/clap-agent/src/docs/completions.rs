@@ -4,7 +4,7 @@ use clap::Command;
 use clap_complete::Shell;
 
 use crate::error::AgentError;
-use crate::flags::Taken;
+use crate::lineage::Above;
 use crate::program::Settings;
 
 /// The script for a shell.
@@ -16,18 +16,22 @@ pub(crate) fn script(
     let shell: Shell = shell.parse().map_err(AgentError::tool)?;
     let name = root.get_name().to_owned();
     let mut complete = root.clone();
-    equip_rest(&mut complete, settings, &mut Vec::new(), [false; 9]);
+    equip_rest(&mut complete, settings, &mut Vec::new(), Above::default());
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut complete, name, &mut script);
     String::from_utf8(script).map_err(|error| AgentError::tool(error.to_string()))
 }
 
 /// Commands this call did not reach have none of the flags yet.
-fn equip_rest(node: &mut Command, settings: &Settings, path: &mut Vec<String>, above: Taken) {
+fn equip_rest(node: &mut Command, settings: &Settings, path: &mut Vec<String>, above: Above) {
     let equipped = node.get_arguments().any(|arg| {
         arg.get_id().as_str().starts_with("clap-agent.") && arg.get_id() != crate::flags::MOUNTED
     });
-    let below = if equipped { above } else { settings.equip_one(node, path, above) };
+    let below = if equipped {
+        settings.pass_down(node, path, above)
+    } else {
+        settings.equip_one(node, path, above)
+    };
     for child in node.get_subcommands_mut() {
         if child.get_name() == "help" {
             continue;

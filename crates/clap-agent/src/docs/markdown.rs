@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::effect::Effect;
 use crate::exit::Exit;
-use crate::schema::{CommandSchema, DescribeOutput};
+use crate::schema::{CommandSchema, DescribeOutput, FlagSchema};
 
 /// The whole reference.
 pub(crate) fn reference(described: &DescribeOutput) -> String {
@@ -15,6 +15,7 @@ pub(crate) fn reference(described: &DescribeOutput) -> String {
     if !described.tool_version.is_empty() {
         let _ = write!(text, "\nVersion {}.\n", described.tool_version);
     }
+    flags(&mut text, &described.flags);
     super::each(described, &mut |path, schema| {
         command(&mut text, path, schema);
     });
@@ -49,9 +50,28 @@ fn command(text: &mut String, path: &str, schema: &CommandSchema) {
             );
         }
     }
-    if !schema.flags.is_empty() {
+    flags(text, &schema.flags);
+    if let Some(returns) = &schema.returns {
+        let _ = write!(text, "\nReturns {}: {}\n", returns.kind, returns.description);
+    }
+    for example in &schema.examples {
+        let about = if example.description.is_empty() {
+            String::new()
+        } else {
+            format!("# {}\n", example.description)
+        };
+        let ends = match example.expected_exit_code {
+            0 => String::new(),
+            code => format!("  # exits {code}"),
+        };
+        let _ = write!(text, "\n```sh\n{about}{}{ends}\n```\n", example.command);
+    }
+}
+
+fn flags(text: &mut String, flags: &[FlagSchema]) {
+    if !flags.is_empty() {
         text.push_str("\n| flag | type | default | |\n|---|---|---|---|\n");
-        for flag in &schema.flags {
+        for flag in flags {
             let default = match &flag.default {
                 serde_json::Value::Null => String::new(),
                 value => format!("`{value}`"),
@@ -70,21 +90,6 @@ fn command(text: &mut String, path: &str, schema: &CommandSchema) {
                 kind(&flag.kind, &flag.values),
             );
         }
-    }
-    if let Some(returns) = &schema.returns {
-        let _ = write!(text, "\nReturns {}: {}\n", returns.kind, returns.description);
-    }
-    for example in &schema.examples {
-        let about = if example.description.is_empty() {
-            String::new()
-        } else {
-            format!("# {}\n", example.description)
-        };
-        let ends = match example.expected_exit_code {
-            0 => String::new(),
-            code => format!("  # exits {code}"),
-        };
-        let _ = write!(text, "\n```sh\n{about}{}{ends}\n```\n", example.command);
     }
 }
 

@@ -27,6 +27,10 @@ pub(crate) fn document(root: &Command, described: &DescribeOutput) -> Value {
     if let Some(alone) = &described.command {
         fill(&mut document, alone, Some(root));
     }
+    if !described.flags.is_empty() {
+        let flags = described.flags.iter().map(|flag| option(flag, Some(root)));
+        document.insert("options".to_owned(), flags.collect());
+    }
     if !described.commands.is_empty() {
         let commands = described.commands.iter().map(|child| {
             let node = root.find_subcommand(&child.name);

@@ -210,7 +210,7 @@ fn what_clap_knows_is_in_the_schema() {
     assert!(schema.flags[6].persistent);
 }
 
-/// A program that is one command with a positional keeps its words; it is described by --schema.
+/// A program that is one command with a positional keeps its words; it is described by a flag.
 #[test]
 fn a_program_of_one_command() {
     let greet = || Program::new(Command::new("greet").arg(Arg::new("name").required(true)));
@@ -220,6 +220,110 @@ fn a_program_of_one_command() {
     let (exit, stdout, _) = run(greet(), Invocation::of(["greet", "--schema"]));
     assert_eq!(exit, Exit::Ok);
     assert!(stdout.contains("\"required\": true"), "{stdout}");
+
+    let (exit, stdout, stderr) = run(greet(), Invocation::of(["greet", "--describe"]));
+    assert_eq!(exit, Exit::Ok, "{stderr}");
+    let described: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(described["command"]["arguments"][0]["name"], "name");
+    let renamed = greet().describe_as(Some("explain"));
+    let (_, stdout, _) = run(renamed, Invocation::of(["greet", "--explain=markdown"]));
+    assert!(stdout.starts_with("# greet\n"), "{stdout}");
+    let (exit, _, stderr) = run(greet(), Invocation::of(["greet", "--describe=nonsense"]));
+    assert_eq!(exit, Exit::UserError);
+    assert!(stderr.contains("markdown"), "{stderr}");
+    let told = Finding::DescribedByFlag { flag: "describe".into() };
+    assert_eq!(greet().check(), [told]);
+}
+
+/// What the program requires is required of a run, not of a look at it.
+#[test]
+fn a_required_flag_of_the_root_is_not_required_to_describe() {
+    let program = || {
+        let server = Arg::new("server").long("server").required(true);
+        let quick = Arg::new("quick").long("quick").action(ArgAction::SetTrue);
+        let root = Command::new("tool").arg(server).arg(quick.global(true));
+        Program::new(root.subcommand(Command::new("get").arg(Arg::new("id").required(true))))
+    };
+    let (exit, stdout, stderr) = run(program(), Invocation::of(["tool", "describe"]));
+    assert_eq!(exit, Exit::Ok, "{stderr}");
+    let described: Value = serde_json::from_str(&stdout).unwrap();
+    assert_eq!(described["commands"][0]["name"], "get");
+    assert_eq!(described["flags"][0]["name"], "server", "what stands before the command");
+    assert_eq!(described["flags"][1], Value::Null, "a global one is told with the command");
+    let (exit, stdout, _) = run(program(), Invocation::of(["tool", "get", "--schema"]));
+    assert_eq!(exit, Exit::Ok);
+    assert!(stdout.contains("\"name\": \"get\""), "{stdout}");
+    if cfg!(feature = "mcp") {
+        let (exit, _, stderr) = run(program(), Invocation::of(["tool", "mcp"]));
+        assert_eq!(exit, Exit::ToolError);
+        assert!(stderr.contains("MCP is served by a process of its own"), "{stderr}");
+    }
+    // A run still needs it, and is told its name.
+    let (exit, _, stderr) = run(program(), Invocation::of(["tool", "get", "1"]));
+    let error: Value = serde_json::from_str(&stderr).unwrap();
+    assert_eq!((exit, &error["field"]), (Exit::UserError, &Value::from("server")));
+}
+
+#[test]
+fn one_of_several_is_named_as_such() {
+    let flag = |name: &'static str| Arg::new(name).long(name);
+    let group = ArgGroup::new("which").args(["one", "two"]).required(true);
+    let command = Command::new("tool").arg(flag("one")).arg(flag("two")).group(group);
+    let (_, _, stderr) = run(Program::new(command), Invocation::of(["tool", "--agent"]));
+    let error: Value = serde_json::from_str(&stderr).unwrap();
+    assert_eq!(error["field"], "one|two", "{stderr}");
+}
+
+#[test]
+fn a_multicall_program() {
+    let program = || {
+        let alpha = Command::new("alpha").arg(Arg::new("x").required(true));
+        let command = Command::new("tool").multicall(true).subcommand(alpha);
+        Program::new(command.subcommand(Command::new("beta"))).at("beta", Notes::write())
+    };
+    let (exit, stdout, stderr) = run(program(), Invocation::of(["/bin/alpha", "--schema"]));
+    assert_eq!(exit, Exit::Ok, "{stderr}");
+    assert!(stdout.contains("\"name\": \"alpha\""), "{stdout}");
+    let (exit, stdout, stderr) = run(program(), Invocation::of(["alpha", "1", "--output=ndjson"]));
+    assert_eq!(exit, Exit::Ok, "{stderr}");
+    assert!(stdout.starts_with("{\"result\":"), "{stdout}");
+    assert_eq!(run(program(), Invocation::of(["beta"])).0, Exit::UserError);
+    assert_eq!(run(program(), Invocation::of(["beta", "--yes"])).0, Exit::Ok);
+    // The form of an error is found past the first word, which is a command here.
+    let (_, _, stderr) = run(program(), Invocation::of(["alpha", "--output", "ndjson", "--no"]));
+    assert!(stderr.starts_with("{\"code\":1"), "{stderr}");
+    assert_eq!(program().check(), [Finding::NotDescribed]);
+}
+
+#[test]
+fn a_panic_is_an_error_in_the_readers_form() {
+    let mut call = Invocation::of(["x"]);
+    let stderr = call.capture_stderr();
+    let exit = Program::new(Command::new("x")).call_matches(call, |_, out| {
+        out.log("before");
+        assert!(out.is_dry_run(), "boom");
+    });
+    assert_eq!(exit, Exit::ToolError);
+    let told = stderr.text();
+    let (log, error) = told.split_once('\n').unwrap();
+    assert!(log.contains("before"), "{told}");
+    let error: Value = serde_json::from_str(error).unwrap();
+    assert_eq!((&error["error"], &error["code"]), (&"execution_error".into(), &2.into()));
+    assert!(error["message"].as_str().unwrap().ends_with("panicked: boom"), "{told}");
+}
+
+/// The way around a refusal must be one.
+#[test]
+fn a_refusal_names_the_flags_that_confirm() {
+    let suggestion = |notes: Notes| {
+        let program = Program::new(collides()).at("convert", notes);
+        let (_, _, stderr) = run(program, Invocation::of(["tool", "convert", "--output", "x"]));
+        let error: Value = serde_json::from_str(&stderr).unwrap();
+        error["suggestion"].as_str().unwrap().split(" to confirm").next().unwrap().to_owned()
+    };
+    assert_eq!(suggestion(Notes::write()), "pass --yes");
+    let meant = Notes::write().flag("force", FlagNotes::new().confirms());
+    assert_eq!(suggestion(meant), "pass --force or --yes");
 }
 
 #[test]
@@ -238,6 +342,10 @@ fn any_error_can_be_returned() {
     assert_eq!(end(|| "plain words".into()), told(Exit::ToolError, "execution_error"));
     let late = || std::io::Error::from(std::io::ErrorKind::TimedOut).into();
     assert_eq!(end(late), told(Exit::Timeout, "timeout"));
+    let missing = || std::io::Error::from(std::io::ErrorKind::NotFound).into();
+    assert_eq!(end(missing), told(Exit::NotFound, "not_found"));
+    let denied = || std::io::Error::from(std::io::ErrorKind::PermissionDenied).into();
+    assert_eq!(end(denied), told(Exit::Permission, "permission"));
 }
 
 #[test]
@@ -310,4 +418,104 @@ fn conventions_are_advice() {
     let program = Program::new(Command::new("x").subcommand(Command::new("ls")));
     let findings = program.check();
     assert_eq!(findings[0].to_string(), "`x ls`: agents guess 'list' first");
+}
+
+/// Notes on a global flag stand where it is declared and hold where it is given.
+fn from_above() -> Program {
+    let wrong = |text: &str| {
+        if text.starts_with("bad") { Err("malformed") } else { Ok(text.to_owned()) }
+    };
+    let token = Arg::new("token").long("token").env("CARGO_PKG_NAME").default_value("hunter2");
+    let purge = Arg::new("purge").long("purge").action(ArgAction::SetTrue);
+    let secret = Arg::new("secret").long("secret").env("CARGO_PKG_NAME").default_value("hunter3");
+    let command = Command::new("tool")
+        .arg(token.value_parser(wrong).global(true))
+        .arg(purge.global(true))
+        .subcommand(Command::new("read").arg(secret))
+        .subcommand(
+            Command::new("group").subcommand(Command::new("leaf")).subcommand(Command::new("free")),
+        );
+    let raises = FlagNotes::new().raises(Effect::Destructive);
+    let root = Notes::read().flag("token", FlagNotes::sensitive()).flag("purge", raises);
+    Program::new(command)
+        .at("", root)
+        .at("read", Notes::read().flag("secret", FlagNotes::sensitive()))
+}
+
+#[test]
+fn a_secret_noted_above_never_appears() {
+    let mut calls = vec![
+        vec!["tool", "read", "--help"],
+        vec!["tool", "help", "read"],
+        vec!["tool", "read", "--schema"],
+        vec!["tool", "describe"],
+        vec!["tool", "describe", "--format", "markdown"],
+        vec!["tool", "describe", "--format", "opencli"],
+        vec!["tool", "read", "--token", "badSECRET"],
+        vec!["tool", "--token", "badSECRET", "read"],
+        vec!["tool", "read", "--token", "badSECRET", "--output", "text"],
+    ];
+    if cfg!(feature = "man") {
+        calls.push(vec!["tool", "describe", "--format", "man"]);
+    }
+    for call in calls {
+        let (_, stdout, stderr) = run(from_above(), Invocation::of(call.clone()));
+        let all = stdout + &stderr;
+        assert!(all.contains("token"), "{call:?}: {all}");
+        for secret in ["hunter2", "hunter3", "badSECRET", env!("CARGO_PKG_NAME")] {
+            assert!(!all.contains(secret), "{secret} in {call:?}: {all}");
+        }
+    }
+    let help = run(from_above(), Invocation::of(["tool", "help", "read"])).1;
+    assert!(help.contains("Options for agents"), "{help}");
+}
+
+#[test]
+fn a_global_flag_can_need_confirmation() {
+    let exit = |args: &[&str]| run(from_above(), Invocation::of(args.iter().copied())).0;
+    assert_eq!(exit(&["tool", "read"]), Exit::Ok);
+    for call in [
+        ["tool", "read", "--purge"].as_slice(),
+        &["tool", "--purge", "read"],
+        &["tool", "group", "leaf", "--purge"],
+    ] {
+        assert_eq!(exit(call), Exit::UserError, "{call:?}");
+        assert_eq!(exit(&[call, &["--yes"]].concat()), Exit::Ok, "{call:?}");
+    }
+    let schema = from_above().schema(&["group", "leaf"]).unwrap();
+    let purge = schema.flags.iter().find(|flag| flag.name == "purge").unwrap();
+    assert_eq!(purge.effect, Effect::Destructive);
+}
+
+/// What stands on a group holds for the commands in it.
+#[test]
+fn notes_on_a_group_hold_below_it() {
+    let program = || {
+        from_above()
+            .at("group", Notes::destructive())
+            .at("group free", Notes::read().confirm(Confirm::Never))
+    };
+    let exit = |args: &[&str]| run(program(), Invocation::of(args.iter().copied())).0;
+    assert_eq!(exit(&["tool", "group", "leaf"]), Exit::UserError);
+    assert_eq!(exit(&["tool", "group", "leaf", "--yes"]), Exit::Ok);
+    assert_eq!(exit(&["tool", "group", "free"]), Exit::Ok);
+    assert_eq!(exit(&["tool", "read"]), Exit::Ok);
+    let described = serde_json::to_value(program().describe()).unwrap();
+    let group = &described["commands"][0];
+    assert_eq!(group["subcommands"][1]["name"], "leaf");
+    assert_eq!(group["subcommands"][1]["effect"], "destructive");
+    assert_eq!(group["subcommands"][1]["mutating"], true);
+}
+
+/// A flag of the root's that is not global takes no name from the commands below.
+#[test]
+fn a_local_flag_of_the_root_leaves_the_commands_theirs() {
+    let root = Command::new("tool").arg(Arg::new("to").long("output"));
+    let program = || Program::new(root.clone().subcommand(Command::new("read")));
+    let (exit, stdout, stderr) =
+        run(program(), Invocation::of(["tool", "read", "--output", "ndjson"]));
+    assert_eq!(exit, Exit::Ok, "{stderr}");
+    assert!(stdout.starts_with("{\"result\":\"done\""), "{stdout}");
+    let (exit, ..) = run(program(), Invocation::of(["tool", "--output", "a.png", "read"]));
+    assert_eq!(exit, Exit::Ok);
 }

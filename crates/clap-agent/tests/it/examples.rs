@@ -89,6 +89,51 @@ fn a_program_that_prints_anything_else_fails() {
     assert!(check_stdout(b"{\"a\":1").is_err());
 }
 
+/// A word like `text` in an example is no reason to look away, and silence is no answer.
+#[test]
+fn an_example_cannot_hide() {
+    for line in ["liar get", "liar get 'some text'", "liar get yaml --output=ndjson"] {
+        let mut promise = promise();
+        promise["commands"][0]["examples"][0]["command"] = line.into();
+        let (_dir, path) = liar(&promise, r#"{"result": {"id": "one"}, "status": "ok"}"#);
+        let report = Examples::of(path).run();
+        assert!(report.failed[0].reason.starts_with("returns something"), "{line}: {report:?}");
+        let (_dir, path) = liar(&promise, "");
+        let report = Examples::of(path).run();
+        assert_eq!(
+            report.failed[0].reason, "declares what it returns, but ends with 0 and no answer",
+            "{line}"
+        );
+    }
+    let mut promise = promise();
+    promise["commands"][0]["examples"][0]["command"] = "liar get --output text".into();
+    let (_dir, path) = liar(&promise, "one");
+    Examples::of(path).run().assert();
+}
+
+/// A new version, a new command, other words: the contract holds.
+#[test]
+fn a_contract_is_broken_by_breaking_changes_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let committed = dir.path().join("contract.json");
+    let mut old = promise();
+    old["tool_version"] = "1.0.0".into();
+    fs::write(&committed, old.to_string()).unwrap();
+    let mut new = promise();
+    new["tool_version"] = "1.1.0".into();
+    new["commands"][0]["summary"] = "Get one".into();
+    let (_dir, path) = liar(&new, "");
+    assert_contract(&path, &committed);
+    let changes = clap_agent::contract::compare(&old, &new);
+    assert_eq!(changes[0].to_string(), "changed: `get`: summary null is now \"Get one\"");
+
+    new["commands"] = serde_json::json!([]);
+    let (_dir, path) = liar(&new, "");
+    let broken = std::panic::catch_unwind(|| assert_contract(&path, &committed)).unwrap_err();
+    let told = broken.downcast_ref::<String>().unwrap();
+    assert!(told.contains("breaking: `get`: the command is gone"), "{told}");
+}
+
 #[test]
 #[should_panic(expected = "1 of 1 examples do not work")]
 fn the_report_fails_the_test() {

@@ -106,3 +106,15 @@ fn a_flag_raises_the_effect() {
     let raised = call(dir.path(), "import list.txt --replace").pipe().error();
     assert!(raised["message"].as_str().unwrap().contains("destroy"), "{raised}");
 }
+
+/// Ctrl-D is a no, and what is said about it stands on a line of its own.
+#[test]
+fn an_end_of_input_at_the_prompt_is_a_no() {
+    let dir = scratch();
+    let mut terminal = call(dir.path(), "task delete 1").env("NO_COLOR", "1").terminal();
+    terminal.wait_for("[y/N] ");
+    terminal.type_in("\x04");
+    let (screen, code) = terminal.end();
+    assert_eq!(code, Some(9));
+    assert!(screen.contains("\nError: not confirmed"), "{screen:?}");
+}

@@ -30,7 +30,7 @@ fn the_result_through_a_filter() {
     assert_eq!(seen.stdout, "\"id\"\n");
     // A filter that fails on the result.
     let seen = call(dir.path(), "task get 1 --jq '.title.x'").pipe();
-    assert_eq!((seen.code, &seen.error()["field"]), (Some(1), &json!("jq")));
+    assert_eq!((seen.code, &seen.error()["field"]), (Some(3), &json!("jq")));
 }
 
 /// Whoever selects wants the structured answer, also in a terminal; but not as text.
@@ -47,4 +47,34 @@ fn selecting_asks_for_structure() {
         "Error: --fields selects from structured output, not from text\n\
          Hint:  use --output json, or leave out --fields\n"
     );
+}
+
+/// `labels` is declared and left out when empty; that is neither a mistake nor told as one.
+#[test]
+fn a_declared_field_may_be_absent() {
+    let dir = scratch();
+    let seen = call(dir.path(), "task get 2 --fields id,labels").pipe();
+    assert_eq!((seen.code, seen.result()), (Some(0), json!({"id": 2})));
+    let seen = call(dir.path(), "task create c --yes --fields id,labels").pipe();
+    assert_eq!((seen.code, seen.result()), (Some(0), json!({"id": 3})));
+}
+
+/// Whoever is told that a call failed and can be tried again would create the task again.
+#[test]
+#[cfg(feature = "jq")]
+fn a_filter_that_fails_after_the_work_hides_neither_the_work_nor_its_answer() {
+    let dir = scratch();
+    let seen = call(dir.path(), "task create c --yes --jq '.id|error'").pipe();
+    assert_eq!(seen.result()["id"], 3, "{seen:?}");
+    let error = seen.error();
+    assert_eq!((seen.code, &error["code"]), (Some(3), &json!(3)));
+    assert_eq!((&error["recoverable"], &error["field"]), (&json!(false), &json!("jq")));
+    let message = error["message"].as_str().unwrap();
+    assert!(message.starts_with("the command has done its work"), "{message}");
+    // A plan has done nothing: it can be asked for again.
+    let seen = call(dir.path(), "task delete 1 --dry-run --jq '.id|error'").pipe();
+    assert_eq!((seen.code, &seen.error()["recoverable"]), (Some(1), &json!(true)));
+    // A document neither.
+    let seen = call(dir.path(), "describe --jq error").pipe();
+    assert_eq!((seen.code, seen.stdout.as_str()), (Some(1), ""));
 }

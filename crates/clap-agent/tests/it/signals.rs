@@ -45,6 +45,50 @@ fn a_signal_ends_it_with_9_and_an_error_and_loses_no_log_line() {
     }
 }
 
+/// Nobody reads stdout any more, and a log entry is held back by the thread that waits there.
+#[test]
+fn a_signal_ends_it_even_if_nobody_reads_its_stdout() {
+    for signals in [[Signal::TERM].as_slice(), &[Signal::INT, Signal::TERM]] {
+        let dir = scratch();
+        let title = "x".repeat(100);
+        std::fs::write(dir.path().join("list.txt"), format!("{title}\n").repeat(1000)).unwrap();
+        assert_eq!(call(dir.path(), "import list.txt --yes").pipe().code, Some(0));
+        let said = dir.path().join("said");
+        let stderr = std::fs::File::create(&said).unwrap();
+        let mut child = call(dir.path(), "watch")
+            .command()
+            .stdout(Stdio::piped())
+            .stderr(stderr)
+            .spawn()
+            .unwrap();
+        let stdout = child.stdout.take().unwrap();
+        // A pipe holds 64 KiB; less room than a line has left means that the next one waits.
+        wait_until(|| rustix::io::ioctl_fionread(&stdout).unwrap() > 60_000);
+        for signal in signals {
+            kill_process(Pid::from_child(&child), *signal).unwrap();
+        }
+        let mut code = None;
+        wait_until(|| {
+            code = child.try_wait().unwrap();
+            code.is_some()
+        });
+        assert_eq!(code.unwrap().code(), Some(9));
+        if let [only] = signals {
+            assert_eq!(*only, Signal::TERM);
+            let said = std::fs::read_to_string(said).unwrap();
+            assert!(said.contains("cancelled by SIGTERM"), "{said}");
+        }
+    }
+}
+
+fn wait_until(mut is_so: impl FnMut() -> bool) {
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+    while !is_so() {
+        assert!(std::time::Instant::now() < deadline, "it never came");
+        std::thread::sleep(std::time::Duration::from_millis(2));
+    }
+}
+
 /// Without a log entry there is no thread: the handler itself writes.
 #[test]
 fn a_person_is_told_in_words() {

@@ -6,7 +6,9 @@
 //! lines become progress notifications; a refusal by the gate becomes a question to the person at
 //! the client, where the client can ask.
 
+mod answer;
 mod call;
+mod stderr;
 mod tools;
 
 use std::path::PathBuf;
@@ -14,10 +16,10 @@ use std::sync::Arc;
 
 use clap::Command;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest,
-    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, Implementation,
-    InputRequest, InputRequests, InputRequiredResult, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequest, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ElicitationSchema, Implementation, InputRequest,
+    InputRequests, InputRequiredResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
@@ -189,19 +191,10 @@ fn question(refusal: &Ended) -> String {
 }
 
 fn declined() -> CallToolResult {
-    let error = serde_json::json!({
+    answer::failed(&serde_json::json!({
         "code": 9,
         "error": "cancelled",
         "message": "not confirmed; nothing was changed",
         "recoverable": false,
-    });
-    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
-}
-
-/// An object, whatever the value is.
-fn object(value: serde_json::Value) -> JsonObject {
-    match value {
-        serde_json::Value::Object(object) => object,
-        other => JsonObject::from_iter([("result".to_owned(), other)]),
-    }
+    }))
 }

@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::sync::Arc;
 
 use clap::{Arg, ArgAction, Command};
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use super::answer::{self, Form, object};
 use super::call::Ended;
-use super::object;
 use crate::docs;
 use crate::effect::Effect;
 use crate::flags::InfraFlag;
@@ -259,41 +259,8 @@ impl Entry {
 
     /// The tool's answer.
     pub(super) fn answer(&self, ended: Ended) -> CallToolResult {
-        match ended {
-            Ended::Failed(error) => {
-                CallToolResult::error(vec![ContentBlock::text(error.to_string())])
-            }
-            Ended::Answered { status, result, events } => {
-                let structured = if status == "plan" {
-                    json!({"plan": result})
-                } else if self.wrapped {
-                    json!({"result": result})
-                } else {
-                    Value::Object(object(result))
-                };
-                let mut answer = CallToolResult::structured(structured);
-                if !events.is_empty() {
-                    let lines: Vec<_> = events.iter().map(Value::to_string).collect();
-                    answer.content.push(ContentBlock::text(lines.join("\n")));
-                }
-                answer
-            }
-            Ended::Printed { code, stdout, stderr } => {
-                let mut content = vec![ContentBlock::text(stdout)];
-                if !stderr.is_empty() {
-                    content.push(ContentBlock::text(stderr));
-                }
-                match code {
-                    Some(0) => CallToolResult::success(content),
-                    code => {
-                        let ending =
-                            code.map_or("a signal".to_owned(), |code| format!("code {code}"));
-                        content.push(ContentBlock::text(format!("ended with {ending}")));
-                        CallToolResult::error(content)
-                    }
-                }
-            }
-        }
+        let declared = self.tool.output_schema.is_some();
+        answer::of(ended, Form { wrapped: self.wrapped, declared })
     }
 }
 

@@ -1,0 +1,203 @@
+//! `odd mcp` (see `mcp_odd.rs`), spoken to by hand: one JSON-RPC message a line.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
+
+fn odd() -> PathBuf {
+    let odd = crate::seen::tasks().with_file_name("odd");
+    assert!(odd.exists(), "build it with `cargo build --example odd`: {}", odd.display());
+    odd
+}
+
+struct Session {
+    child: Child,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+    last_id: u64,
+    /// What the person answers; nothing is an error of the client's.
+    answer: Option<Value>,
+    asked: Vec<String>,
+    progress: Vec<Value>,
+}
+
+impl Session {
+    fn start(program: &Path, args: &[&str], can_ask: bool) -> Self {
+        let mut child = Command::new(program)
+            .args(args)
+            .arg("mcp")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the server starts");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("piped"));
+        let (answer, asked, progress) = (None, Vec::new(), Vec::new());
+        let mut session = Session { child, stdin, stdout, last_id: 0, answer, asked, progress };
+        let capabilities = if can_ask { json!({"elicitation": {}}) } else { json!({}) };
+        let hello = session.request(
+            "initialize",
+            &json!({
+                "protocolVersion": "2025-06-18",
+                "capabilities": capabilities,
+                "clientInfo": {"name": "by hand", "version": "0"},
+            }),
+        );
+        assert!(hello["result"]["serverInfo"].is_object(), "{hello}");
+        session.send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}));
+        session
+    }
+
+    fn odd(args: &[&str]) -> Self {
+        Self::start(&odd(), args, false)
+    }
+
+    fn send(&mut self, message: &Value) {
+        let stdin = self.stdin.as_mut().expect("open");
+        writeln!(stdin, "{message}").expect("the server reads");
+    }
+
+    fn begin(&mut self, method: &str, params: &Value) -> u64 {
+        self.last_id += 1;
+        let id = self.last_id;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    fn request(&mut self, method: &str, params: &Value) -> Value {
+        let id = self.begin(method, params);
+        loop {
+            let mut line = String::new();
+            assert!(self.stdout.read_line(&mut line).unwrap() > 0, "the server is gone");
+            let message: Value = serde_json::from_str(&line).expect("a message a line");
+            if message["method"] == "elicitation/create" {
+                let words = message["params"]["message"].as_str().expect("words").to_owned();
+                self.asked.push(words);
+                let failed = json!({"code": -32603, "message": "nobody there"});
+                let mut answer = json!({"jsonrpc": "2.0", "id": message["id"]});
+                match self.answer.clone() {
+                    Some(result) => answer["result"] = result,
+                    None => answer["error"] = failed,
+                }
+                self.send(&answer);
+            } else if message["method"] == "notifications/progress" {
+                self.progress.push(message["params"].clone());
+            } else if message["id"] == id {
+                return message;
+            }
+        }
+    }
+
+    /// A call's result.
+    fn call(&mut self, tool: &str, arguments: &Value) -> Value {
+        let meta = json!({"progressToken": 1});
+        let params = json!({"name": tool, "arguments": arguments, "_meta": meta});
+        let answer = self.request("tools/call", &params);
+        if answer.get("error").is_some() { answer } else { answer["result"].clone() }
+    }
+
+    fn tool(&mut self, name: &str) -> Value {
+        let listed = self.request("tools/list", &json!({}));
+        let tools = listed["result"]["tools"].as_array().expect("a list").clone();
+        tools.into_iter().find(|tool| tool["name"] == name).unwrap_or(Value::Null)
+    }
+
+    /// Starts a call that does not end by itself, and waits until both its processes are there.
+    fn hold(&mut self, dir: &Path, stubborn: bool) -> (u64, [i32; 2]) {
+        let file = dir.join("processes");
+        let arguments = json!({"file": file, "stubborn": stubborn});
+        let id = self.begin("tools/call", &json!({"name": "hold", "arguments": arguments}));
+        loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let lines: Vec<&str> = text.split_inclusive('\n').collect();
+            if let [one, other] = lines[..]
+                && other.ends_with('\n')
+            {
+                let pid = |line: &str| line.trim().parse().expect("a number");
+                return (id, [pid(one), pid(other)]);
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Closes stdin and waits for the server's end: its code, and what it said on stderr.
+    fn end(mut self) -> (Option<i32>, String) {
+        drop(self.stdin.take());
+        self.wait()
+    }
+
+    fn wait(mut self) -> (Option<i32>, String) {
+        let code = self.child.wait().expect("it ends").code();
+        let mut said = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut said).unwrap();
+        (code, said)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Waits until there is no such process any more (or nothing but its entry).
+fn wait_until_gone(pids: [i32; 2]) {
+    let alive = |pid: i32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|state| !state.is_empty() && !state.starts_with('Z'))
+    };
+    let started = Instant::now();
+    while pids.into_iter().any(alive) {
+        if started.elapsed() > Duration::from_secs(20) {
+            for pid in pids.into_iter().filter(|pid| alive(*pid)) {
+                let _ = kill_process(Pid::from_raw(pid).expect("a number"), Signal::KILL);
+            }
+            panic!("they go on: {pids:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn error(result: &Value) -> Value {
+    assert_eq!(result["isError"], true, "{result}");
+    let text = result["content"][0]["text"].as_str().expect("text");
+    serde_json::from_str(text).unwrap_or_else(|_| panic!("no error of ours: {result}"))
+}
+
+fn text(result: &Value) -> String {
+    result.to_string()
+}
+
+#[test]
+fn an_error_is_found_in_the_noise() {
+    let mut session = Session::odd(&[]);
+    for how in ["progress", "noise"] {
+        let failed = session.call("say", &json!({"how": how}));
+        assert_eq!(error(&failed)["error"], "conflict", "{failed}");
+    }
+    assert_eq!(session.progress.len(), 1, "{:?}", session.progress);
+    assert_eq!(session.progress[0]["message"], "connecting");
+}
+
+#[test]
+fn what_was_promised_is_answered_or_it_is_an_error() {
+    let mut session = Session::odd(&[]);
+    let polluted = session.call("say", &json!({"how": "pollution"}));
+    assert_eq!(polluted["structuredContent"], json!({"ok": 1}), "{polluted}");
+    assert!(text(&polluted).contains("hello from a library"), "{polluted}");
+    assert_ne!(polluted["isError"], true, "{polluted}");
+    let partial = session.call("say", &json!({"how": "partial"}));
+    assert_eq!(partial["structuredContent"], json!({"ok": 1}), "{partial}");
+    assert_eq!(partial["isError"], true, "{partial}");
+    assert!(text(&partial).contains("code 3"), "{partial}");
+    let nothing = session.call("say", &json!({"how": "nothing"}));
+    assert_eq!(error(&nothing)["error"], "execution_error");
+    let flooded = session.call("say", &json!({"how": "flood"}));
+    assert!(text(&error(&flooded)).contains("more than 64 MiB"), "{flooded}");
+}

@@ -1,4 +1,4 @@
-//! One call: the program in a process of its own, its streams read as they come.
+//! One call: the program in a process group of its own, its streams read as they come.
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
@@ -13,6 +13,8 @@ use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStderr, ChildStdout, Command};
 
 use super::answer::tool_error;
+use super::ending::Stop;
+use super::group::Group;
 use super::stderr::{Line, Rest, classify};
 
 /// How the process ended, as far as the protocol tells.
@@ -53,48 +55,72 @@ enum Broken {
     Io(std::io::Error),
 }
 
-/// Runs the program and waits for its end; a cancelled call ends it.
+/// Runs the program and waits for its end; a call that is cancelled, or whose server ends, is
+/// ended with all it started.
 pub(super) async fn run(
     program: &Path,
     argv: Vec<OsString>,
     context: &RequestContext<RoleServer>,
+    stop: &Stop,
 ) -> Result<Ended, ErrorData> {
+    let cancelled = || ErrorData::internal_error("the call was cancelled", None);
     let failed = |error: std::io::Error| {
         ErrorData::internal_error(format!("cannot run '{}': {error}", program.display()), None)
     };
-    let mut child = Command::new(program)
-        .args(argv)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .kill_on_drop(true)
-        .spawn()
-        .map_err(failed)?;
-    let stdout = child.stdout.take().expect("piped");
-    let stderr = child.stderr.take().expect("piped");
+    let stopped = async {
+        tokio::select! {
+            () = context.ct.cancelled() => {}
+            () = stop.told() => {}
+        }
+    };
+    tokio::pin!(stopped);
+    // A confirmation may have come in the meantime of a call that nobody wants any more.
+    if context.ct.is_cancelled() {
+        return Err(cancelled());
+    }
+    let mut command = Command::new(program);
+    command.args(argv).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut group = Group::start(&mut command).map_err(failed)?;
+    let stdout = group.child.stdout.take().expect("piped");
+    let stderr = group.child.stderr.take().expect("piped");
     let token = context.meta.get_progress_token();
-    let talk = async {
-        // An error of the one must not wait for the end of the others.
-        tokio::try_join!(
-            read_all(stdout),
-            async { Ok(listen(stderr, token, &context.peer).await) },
-            async { child.wait().await.map_err(Broken::Io) },
-        )
+    let streams = async {
+        // An error of the one must not wait for the end of the other.
+        tokio::try_join!(read_all(stdout), async { Ok(listen(stderr, token, &context.peer).await) })
     };
-    let talked = tokio::select! {
-        talked = talk => talked,
-        () = context.ct.cancelled() => {
-            // Dropping the process ends it.
-            return Err(ErrorData::internal_error("the call was cancelled", None));
+    tokio::pin!(streams);
+    // The streams first and the process after: as long as it is not reaped, its group is ours.
+    let read = tokio::select! {
+        read = &mut streams => read,
+        () = &mut stopped => {
+            group.end(streams).await;
+            return Err(cancelled());
         }
     };
-    match talked {
-        Ok((output, rest, status)) => Ok(ended(&output, &rest, status.code())),
-        Err(Broken::TooMuch) => {
-            let message = format!("it printed more than {} MiB and was ended", MOST_OUTPUT >> 20);
-            Ok(Ended::Failed(tool_error(&message)))
+    let (output, rest) = match read {
+        Ok(read) => read,
+        Err(broken) => {
+            group.end(std::future::ready(())).await;
+            return match broken {
+                Broken::TooMuch => {
+                    let most = MOST_OUTPUT >> 20;
+                    let message = format!("it printed more than {most} MiB and was ended");
+                    Ok(Ended::Failed(tool_error(&message)))
+                }
+                Broken::Io(error) => Err(failed(error)),
+            };
         }
-        Err(Broken::Io(error)) => Err(failed(error)),
+    };
+    let status = tokio::select! {
+        status = group.child.wait() => Some(status),
+        () = &mut stopped => None,
+    };
+    match status {
+        Some(status) => Ok(ended(&output, &rest, status.map_err(failed)?.code())),
+        None => {
+            group.end(std::future::ready(())).await;
+            Err(cancelled())
+        }
     }
 }
 

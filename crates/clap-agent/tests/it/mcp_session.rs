@@ -201,3 +201,39 @@ fn what_was_promised_is_answered_or_it_is_an_error() {
     let flooded = session.call("say", &json!({"how": "flood"}));
     assert!(text(&error(&flooded)).contains("more than 64 MiB"), "{flooded}");
 }
+
+#[test]
+fn a_cancelled_call_ends_with_all_it_started() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut session = Session::odd(&[]);
+    let (id, processes) = session.hold(dir.path(), true);
+    let params = json!({"requestId": id, "reason": "enough"});
+    let method = "notifications/cancelled";
+    session.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    wait_until_gone(processes);
+    // The server goes on.
+    assert!(session.tool("look").is_object());
+}
+
+#[test]
+fn a_server_whose_client_goes_leaves_nothing_running() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut session = Session::odd(&[]);
+    let (_, processes) = session.hold(dir.path(), false);
+    assert_eq!(session.end().0, Some(0));
+    wait_until_gone(processes);
+}
+
+#[test]
+fn a_server_that_gets_a_signal_leaves_nothing_running_and_says_cancelled() {
+    for (signal, name) in [(Signal::TERM, "SIGTERM"), (Signal::INT, "SIGINT")] {
+        let dir = tempfile::tempdir().unwrap();
+        let mut session = Session::odd(&[]);
+        let (_, processes) = session.hold(dir.path(), false);
+        kill_process(Pid::from_child(&session.child), signal).unwrap();
+        let (code, said) = session.wait();
+        wait_until_gone(processes);
+        assert_eq!(code, Some(9), "{said}");
+        assert!(said.contains("\"cancelled\"") && said.contains(name), "{said}");
+    }
+}

@@ -13,10 +13,11 @@ mod answer;
 mod call;
 mod ending;
 mod group;
+mod inputs;
+mod line;
 mod stderr;
 mod tools;
 
-use std::ffi::OsString;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 
+use crate::called::is_sensitive;
 use crate::error::AgentError;
 use crate::exit::Exit;
 use crate::format::Protocol;
@@ -39,6 +41,7 @@ use crate::program::Settings;
 use crate::writer::Writer;
 use call::Ended;
 use ending::{Stop, Watched};
+use line::Word;
 use tools::Catalogue;
 
 /// Serves until the client closes stdin. After a signal it ends the process itself: the error is
@@ -53,9 +56,11 @@ pub(crate) fn serve(
         .map_err(|error| AgentError::tool(format!("cannot find the program itself: {error}")))?;
     let mut signals = ending::signals()?;
     let stop = Stop::new();
+    let is_sensitive = |arg: &clap::Arg| is_sensitive(arg, settings.notes(&[], root));
+    let given = line::given(root, std::env::args_os(), is_sensitive);
     let server = Server {
         program,
-        catalogue: Arc::new(Catalogue::new(root, &described, settings)),
+        catalogue: Arc::new(Catalogue::new(root, &described, settings, &given)),
         info: Implementation::new(described.name.clone(), version(&described.tool_version)),
         instructions: described.summary,
         stop: stop.clone(),
@@ -167,12 +172,13 @@ impl ServerHandler for Server {
             Some(true) => true,
             None => false,
         };
-        let argv = |confirmed| {
+        let words = |confirmed| {
             entry
-                .argv(&arguments, confirmed)
+                .words(&arguments, confirmed)
                 .map_err(|message| ErrorData::invalid_params(message, None))
         };
-        let ended = self.run(argv(confirmed)?, &context).await?;
+        let line = words(confirmed)?;
+        let ended = self.run(&line, &context).await?;
         let question = match &ended {
             Ended::Failed(error) if error["error"] == "confirmation_required" => {
                 let why = error["message"].as_str().unwrap_or("it needs confirmation");
@@ -188,7 +194,7 @@ impl ServerHandler for Server {
             Asked::Later(request) => Ok(CallToolResponse::from(request)),
             Asked::Answered(false) => Ok(declined().into()),
             Asked::Answered(true) => {
-                let ended = self.run(argv(true)?, &context).await?;
+                let ended = self.run(&words(true)?, &context).await?;
                 Ok(entry.answer(ended).into())
             }
         }
@@ -208,9 +214,10 @@ enum Asked {
 impl Server {
     async fn run(
         &self,
-        argv: Vec<OsString>,
+        words: &[Word],
         context: &RequestContext<RoleServer>,
     ) -> Result<Ended, ErrorData> {
+        let argv = words.iter().map(|word| word.text.clone()).collect();
         call::run(&self.program, argv, context, &self.stop).await
     }
 

@@ -175,6 +175,71 @@ fn text(result: &Value) -> String {
 }
 
 #[test]
+fn the_authors_own_yes_and_dry_run_are_given_once() {
+    let mut session = Session::odd(&[]);
+    let refused = session.call("own", &json!({}));
+    assert_eq!(error(&refused)["error"], "confirmation_required");
+    let done = session.call("own", &json!({"yes": true}));
+    assert_eq!(done["structuredContent"], json!({"dry": false}), "{done}");
+    let planned = session.call("own", &json!({"dry_run": true}));
+    assert_eq!(planned["structuredContent"], json!({"dry": true}), "{planned}");
+}
+
+#[test]
+fn no_value_becomes_a_flag() {
+    let mut session = Session::odd(&[]);
+    let opened = session.call("many", &json!({"items": ["a", "--yes"]}));
+    assert!(opened["error"]["message"].as_str().unwrap().contains("'--yes'"), "{opened}");
+    let opened = session.call("last", &json!({"a": "--yes", "rest": ["x"]}));
+    assert!(opened["error"]["message"].as_str().unwrap().contains("'--yes'"), "{opened}");
+    let one = session.call("many", &json!({"items": ["--yes"], "yes": true}));
+    assert_eq!(one["structuredContent"]["items"], json!(["--yes"]), "{one}");
+    let two = session.call("many", &json!({"items": ["a", "b"], "yes": true}));
+    assert_eq!(two["structuredContent"]["items"], json!(["a", "b"]), "{two}");
+    let both = session.call("last", &json!({"a": "x", "rest": ["--yes", "y"], "yes": true}));
+    let expected = json!({"a": "x", "rest": ["--yes", "y"]});
+    assert_eq!(both["structuredContent"], expected, "{both}");
+    let first = session.call("last", &json!({"a": "x", "yes": true}));
+    assert_eq!(first["structuredContent"], json!({"a": "x", "rest": null}), "{first}");
+}
+
+#[test]
+fn a_flag_that_switches_off_is_given_or_not() {
+    let mut session = Session::odd(&[]);
+    let schema = session.tool("many")["inputSchema"]["properties"]["no_colour"].clone();
+    assert_eq!(schema["default"], false, "{schema}");
+    for given in [true, false] {
+        let called = session.call("many", &json!({"no_colour": given, "yes": true}));
+        assert_eq!(called["structuredContent"]["colour"], !given, "{called}");
+    }
+}
+
+#[test]
+fn flags_above_the_command_can_be_given_and_count() {
+    let mut session = Session::odd(&[]);
+    let look = session.tool("look");
+    assert_eq!(look["annotations"]["readOnlyHint"], false, "{look}");
+    assert_eq!(look["annotations"]["destructiveHint"], true, "{look}");
+    let properties = &look["inputSchema"]["properties"];
+    assert!(properties["yes"].is_object() && properties["profile"].is_object(), "{look}");
+    assert!(!text(&look).contains("hunter2"), "{look}");
+    let seen = session.call("look", &json!({"profile": "work", "token": "t"}));
+    assert_eq!(seen["structuredContent"], json!({"profile": "work", "token": "t"}), "{seen}");
+}
+
+#[test]
+fn what_the_server_was_started_with_holds_for_its_calls() {
+    let mut session = Session::odd(&["--profile", "home", "--token=secret"]);
+    let look = session.tool("look");
+    assert_eq!(look["inputSchema"]["properties"]["profile"]["default"], "home", "{look}");
+    assert!(!text(&look).contains("secret"), "{look}");
+    let seen = session.call("look", &json!({}));
+    assert_eq!(seen["structuredContent"], json!({"profile": "home", "token": "secret"}), "{seen}");
+    let seen = session.call("look", &json!({"profile": "work"}));
+    assert_eq!(seen["structuredContent"], json!({"profile": "work", "token": "secret"}), "{seen}");
+}
+
+#[test]
 fn an_error_is_found_in_the_noise() {
     let mut session = Session::odd(&[]);
     for how in ["progress", "noise"] {
@@ -200,6 +265,15 @@ fn what_was_promised_is_answered_or_it_is_an_error() {
     assert_eq!(error(&nothing)["error"], "execution_error");
     let flooded = session.call("say", &json!({"how": "flood"}));
     assert!(text(&error(&flooded)).contains("more than 64 MiB"), "{flooded}");
+}
+
+#[test]
+fn a_command_that_runs_itself_is_a_tool_beside_those_below_it() {
+    let mut session = Session::odd(&[]);
+    let alone = session.call("remote", &json!({"verbose": true}));
+    assert_eq!(alone["structuredContent"], json!({"verbose": true, "below": null}), "{alone}");
+    let below = session.call("remote_add", &json!({"verbose": true}));
+    assert_eq!(below["structuredContent"], json!({"verbose": true, "below": "add"}), "{below}");
 }
 
 #[test]

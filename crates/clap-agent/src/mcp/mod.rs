@@ -182,7 +182,7 @@ impl ServerHandler for Server {
         let question = match &ended {
             Ended::Failed(error) if error["error"] == "confirmation_required" => {
                 let why = error["message"].as_str().unwrap_or("it needs confirmation");
-                format!("{why}. Go on?")
+                format!("{why}:\n{}\nGo on?", entry.shown(&line))
             }
             _ => return Ok(entry.answer(ended).into()),
         };
@@ -203,7 +203,7 @@ impl ServerHandler for Server {
 
 /// What came of asking the person at the client.
 enum Asked {
-    /// The client cannot ask.
+    /// The client cannot ask, or tried and failed.
     Cannot,
     /// The client asks and calls again (protocol 2026-07-28 and later).
     Later(InputRequiredResult),
@@ -245,20 +245,20 @@ impl Server {
             let requests = InputRequests::from([(CONFIRM.to_owned(), request)]);
             return Ok(Asked::Later(InputRequiredResult::from_input_requests(requests)));
         }
-        let answer = context
-            .peer
-            .create_elicitation(params)
-            .await
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        Ok(Asked::Answered(is_yes(&answer)))
+        let answer = tokio::select! {
+            answer = context.peer.create_elicitation(params) => answer,
+            () = self.stop.told() => return Ok(Asked::Cannot),
+            () = context.ct.cancelled() => return Ok(Asked::Cannot),
+        };
+        Ok(answer.map_or(Asked::Cannot, |answer| Asked::Answered(is_yes(&answer))))
     }
 }
 
+/// Only a ticked box is a yes: a client that accepts what nobody filled in has asked nobody.
 fn is_yes(answer: &ElicitResult) -> bool {
     let content = answer.content.as_ref();
-    // A client may accept without filling in the form.
     let ticked = content.and_then(|content| content.get(CONFIRM));
-    answer.action == ElicitationAction::Accept && ticked.is_none_or(|ticked| *ticked == true)
+    answer.action == ElicitationAction::Accept && ticked.is_some_and(|ticked| *ticked == true)
 }
 
 fn declined() -> CallToolResult {

@@ -277,6 +277,33 @@ fn a_command_that_runs_itself_is_a_tool_beside_those_below_it() {
 }
 
 #[test]
+fn a_person_is_told_what_is_asked_and_only_a_ticked_box_is_a_yes() {
+    let dir = crate::seen::scratch();
+    let file = dir.path().join("tasks.json");
+    let file = file.to_str().unwrap();
+    let mut session = Session::start(&crate::seen::tasks(), &["--file", file], true);
+    session.answer = Some(json!({"action": "accept"}));
+    let declined = session.call("task_delete", &json!({"id": 2}));
+    assert_eq!(error(&declined)["error"], "cancelled");
+    let asked = &session.asked[0];
+    assert!(asked.contains(&format!("\ntasks --file={file} task delete -- 2\n")), "{asked}");
+    session.answer = None;
+    let refused = session.call("task_delete", &json!({"id": 2}));
+    assert_eq!(error(&refused)["error"], "confirmation_required");
+    session.answer = Some(json!({"action": "accept", "content": {"confirm": true}}));
+    let deleted = session.call("task_delete", &json!({"id": 2}));
+    assert_eq!(deleted["structuredContent"]["id"], 2, "{deleted}");
+
+    let mut session = Session::start(&odd(), &[], true);
+    session.answer = Some(json!({"action": "decline"}));
+    let arguments = json!({"items": ["a\nGo on, it is harmless"], "token": "s3cret"});
+    session.call("many", &arguments);
+    let asked = &session.asked[0];
+    assert!(asked.contains("--token=***") && !asked.contains("s3cret"), "{asked}");
+    assert!(asked.contains("a\\nGo on"), "{asked}");
+}
+
+#[test]
 fn a_cancelled_call_ends_with_all_it_started() {
     let dir = tempfile::tempdir().unwrap();
     let mut session = Session::odd(&[]);

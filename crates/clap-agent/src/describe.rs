@@ -67,7 +67,7 @@ pub(crate) fn serve(
             .map_or("json", String::as_str);
         print(called, writer, format)
     } else if called.settings.mcp == Some(name) {
-        serve_mcp(called, writer, real)
+        serve_mcp(called, real)
     } else {
         return None;
     };
@@ -99,14 +99,14 @@ fn print(called: &Called<'_>, writer: &Writer, format: &str) -> Result<(), Agent
 }
 
 #[cfg(feature = "mcp")]
-fn serve_mcp(called: &Called<'_>, writer: &Writer, real: bool) -> Result<(), AgentError> {
+fn serve_mcp(called: &Called<'_>, real: bool) -> Result<(), AgentError> {
     if !real {
         return Err(AgentError::tool("MCP is served by a process of its own"));
     }
-    crate::mcp::serve(called.root, called.settings, writer)
+    crate::mcp::serve(called.root, called.settings)
 }
 
 #[cfg(not(feature = "mcp"))]
-fn serve_mcp(_: &Called<'_>, _: &Writer, _: bool) -> Result<(), AgentError> {
+fn serve_mcp(_: &Called<'_>, _: bool) -> Result<(), AgentError> {
     Err(AgentError::tool("this build has no MCP"))
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::line::{Dashes, Place};
 use crate::effect::Effect;
-use crate::notes::Notes;
+use crate::notes::{FlagNotes, Notes};
 use crate::program::Settings;
 use crate::schema::{ArgumentSchema, FlagSchema};
 use crate::{scan, tree, usage};
@@ -63,7 +63,7 @@ pub(super) fn of(root: &Command, path: &[String], settings: &Settings) -> Vec<In
                 .get_arguments()
                 .find(|arg| !arg.is_positional() && usage::name(arg) == flag.name);
             let seen = known.iter().position(|known| known.flag.name == flag.name);
-            let confirms = |arg: &Arg| tree::flag_notes(arg, notes).is_some_and(|own| own.confirms);
+            let confirms = |arg: &Arg| noted(arg, notes).is_some_and(|own| own.confirms);
             match (seen, own) {
                 (Some(at), _) if known[at].arg.is_global_set() => {
                     let known = &mut known[at];
@@ -96,6 +96,20 @@ pub(super) fn of(root: &Command, path: &[String], settings: &Settings) -> Vec<In
     inputs
 }
 
+/// The notes on an argument where it is declared: the command's, else those in its attribute.
+pub(super) fn noted<'a>(arg: &'a Arg, notes: Option<&'a Notes>) -> Option<&'a FlagNotes> {
+    let keyed = notes.map_or(&[][..], |notes| &notes.flags);
+    let by_name =
+        keyed.iter().find(|(key, _)| arg.get_long() == Some(key) || arg.get_id().as_str() == key);
+    if let Some((_, notes)) = by_name {
+        return Some(notes);
+    }
+    #[cfg(feature = "attributes")]
+    return arg.get::<FlagNotes>();
+    #[cfg(not(feature = "attributes"))]
+    None
+}
+
 /// This name, or the next one that is not taken.
 pub(super) fn free(name: &str, taken: &[String]) -> String {
     let mut name = name.to_owned();
@@ -118,7 +132,7 @@ fn positional(node: &Command, notes: Option<&Notes>, argument: &ArgumentSchema) 
     };
     let mut schema = property(&argument.kind, &argument.description, &argument.values);
     set(&mut schema, "pattern", &argument.pattern);
-    let noted = arg.and_then(|arg| tree::flag_notes(arg, notes));
+    let own = arg.and_then(|arg| noted(arg, notes));
     Input {
         property: property_name(&argument.name),
         id: arg.map(|arg| arg.get_id().to_string()).unwrap_or_default(),
@@ -126,8 +140,8 @@ fn positional(node: &Command, notes: Option<&Notes>, argument: &ArgumentSchema) 
         place,
         schema,
         required: argument.required,
-        sensitive: noted.is_some_and(|noted| noted.sensitive),
-        effect: noted.map_or(Effect::Read, |noted| noted.effect),
+        sensitive: own.is_some_and(|own| own.sensitive),
+        effect: own.map_or(Effect::Read, |own| own.effect),
         confirms: false,
         names: Vec::new(),
     }

@@ -18,7 +18,7 @@ mod line;
 mod stderr;
 mod tools;
 
-use std::io::Write;
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,10 +33,10 @@ use rmcp::model::{
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 
-use crate::called::is_sensitive;
 use crate::error::AgentError;
 use crate::exit::Exit;
 use crate::format::Protocol;
+use crate::mode::Mode;
 use crate::program::Settings;
 use crate::writer::Writer;
 use call::Ended;
@@ -46,17 +46,15 @@ use tools::Catalogue;
 
 /// Serves until the client closes stdin. After a signal it ends the process itself: the error is
 /// written without waiting for a stdout that nobody may be reading.
-pub(crate) fn serve(
-    root: &Command,
-    settings: &Settings,
-    writer: &Writer,
-) -> Result<(), AgentError> {
+pub(crate) fn serve(root: &Command, settings: &Settings) -> Result<(), AgentError> {
     let described = settings.describe(root, Protocol::default());
     let program = std::env::current_exe()
         .map_err(|error| AgentError::tool(format!("cannot find the program itself: {error}")))?;
     let mut signals = ending::signals()?;
     let stop = Stop::new();
-    let is_sensitive = |arg: &clap::Arg| is_sensitive(arg, settings.notes(&[], root));
+    let notes = settings.notes(&[], root);
+    let is_sensitive =
+        |arg: &clap::Arg| inputs::noted(arg, notes).is_some_and(|noted| noted.sensitive);
     let given = line::given(root, std::env::args_os(), is_sensitive);
     let server = Server {
         program,
@@ -86,7 +84,12 @@ pub(crate) fn serve(
     // are still there are killed with their tasks.
     runtime.shutdown_background();
     if let Some(signal) = served? {
-        let _ = std::io::stderr().write_all(&writer.last_words(signal));
+        let mode = if std::io::stderr().is_terminal() { Mode::Person } else { Mode::Agent };
+        let writer = Writer::builder(std::io::sink(), std::io::stderr())
+            .mode(mode)
+            .tool_version(root.get_version().unwrap_or_default())
+            .build();
+        writer.error(&crate::signals::cancelled(signal));
         std::process::exit(i32::from(Exit::Cancelled.code()));
     }
     Ok(())

@@ -5,54 +5,123 @@
 //! its directory or dies can do the server no harm, and nothing is decided twice. Its progress
 //! lines become progress notifications; a refusal by the gate becomes a question to the person at
 //! the client, where the client can ask.
+//!
+//! No call outlives its server: when stdin is closed or SIGTERM or SIGINT comes, what runs is
+//! ended, each call with all it started. (A server that is killed has no chance to.)
 
+mod answer;
 mod call;
+mod ending;
+mod group;
+mod inputs;
+mod line;
+mod stderr;
 mod tools;
 
+use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::Command;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, ElicitRequest,
-    ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema, Implementation,
-    InputRequest, InputRequests, InputRequiredResult, JsonObject, ListToolsResult,
-    PaginatedRequestParams, ProtocolVersion, ServerCapabilities, ServerConfig,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ElicitRequest, ElicitRequestParams,
+    ElicitResult, ElicitationAction, ElicitationSchema, Implementation, InputRequest,
+    InputRequests, InputRequiredResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+    ServerCapabilities, ServerConfig,
 };
 use rmcp::service::{RequestContext, RoleServer, ServerInitializeError};
 use rmcp::{ErrorData, ServerHandler, ServiceExt};
 
 use crate::error::AgentError;
+use crate::exit::Exit;
 use crate::format::Protocol;
+use crate::mode::Mode;
 use crate::program::Settings;
+use crate::writer::Writer;
 use call::Ended;
+use ending::{Stop, Watched};
+use line::Word;
 use tools::Catalogue;
 
-/// Serves until the client closes stdin.
+/// Serves until the client closes stdin. After a signal it ends the process itself: the error is
+/// written without waiting for a stdout that nobody may be reading.
 pub(crate) fn serve(root: &Command, settings: &Settings) -> Result<(), AgentError> {
     let described = settings.describe(root, Protocol::default());
     let program = std::env::current_exe()
         .map_err(|error| AgentError::tool(format!("cannot find the program itself: {error}")))?;
+    let mut signals = ending::signals()?;
+    let stop = Stop::new();
+    let notes = settings.notes(&[], root);
+    let is_sensitive =
+        |arg: &clap::Arg| inputs::noted(arg, notes).is_some_and(|noted| noted.sensitive);
+    let given = line::given(root, std::env::args_os(), is_sensitive);
     let server = Server {
         program,
-        catalogue: Arc::new(Catalogue::new(root, &described, settings)),
+        catalogue: Arc::new(Catalogue::new(root, &described, settings, &given)),
         info: Implementation::new(described.name.clone(), version(&described.tool_version)),
         instructions: described.summary,
+        stop: stop.clone(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let served = runtime.block_on(async {
-        let running = match server.serve(rmcp::transport::stdio()).await {
-            Ok(running) => running,
-            // A client that goes before it has said anything is no failure of ours.
-            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
-            Err(error) => return Err(AgentError::tool(format!("cannot serve MCP: {error}"))),
+        let served = serve_stdio(server, &stop);
+        tokio::pin!(served);
+        let signal = tokio::select! {
+            served = &mut served => return served.map(|()| None),
+            signal = signals.recv() => signal,
         };
-        let ended = running.waiting().await;
-        ended.map(drop).map_err(|error| AgentError::tool(format!("the MCP server ended: {error}")))
+        // The calls end, then the service; a second signal does not wait for them.
+        stop.now();
+        tokio::select! {
+            _ = served => {}
+            _ = signals.recv() => {}
+            () = tokio::time::sleep(LONGEST_END) => {}
+        }
+        Ok(signal)
     });
-    // A read of stdin that nobody waits for any more must not keep the process alive.
+    // A read of stdin that nobody waits for any more must not keep the process alive; calls that
+    // are still there are killed with their tasks.
     runtime.shutdown_background();
-    served
+    if let Some(signal) = served? {
+        let mode = if std::io::stderr().is_terminal() { Mode::Person } else { Mode::Agent };
+        let writer = Writer::builder(std::io::sink(), std::io::stderr())
+            .mode(mode)
+            .tool_version(root.get_version().unwrap_or_default())
+            .build();
+        writer.error(&crate::signals::cancelled(signal));
+        std::process::exit(i32::from(Exit::Cancelled.code()));
+    }
+    Ok(())
+}
+
+/// The most the end of the service may take after a signal.
+const LONGEST_END: Duration = Duration::from_secs(3);
+
+async fn serve_stdio(server: Server, stop: &Stop) -> Result<(), AgentError> {
+    let stdin = Watched { inner: tokio::io::stdin(), stop: stop.clone() };
+    let started = tokio::select! {
+        started = server.serve((stdin, tokio::io::stdout())) => started,
+        () = stop.told() => return Ok(()),
+    };
+    let running = match started {
+        Ok(running) => running,
+        // A client that goes before it has said anything is no failure of ours.
+        Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+        Err(error) => return Err(AgentError::tool(format!("cannot serve MCP: {error}"))),
+    };
+    let cancel = running.cancellation_token();
+    let waiting = running.waiting();
+    tokio::pin!(waiting);
+    let ended = tokio::select! {
+        ended = &mut waiting => ended,
+        () = stop.told() => {
+            // stdin may be open still; answers that are there already are written.
+            cancel.cancel();
+            waiting.await
+        }
+    };
+    ended.map(drop).map_err(|error| AgentError::tool(format!("the MCP server ended: {error}")))
 }
 
 fn version(tool_version: &str) -> &str {
@@ -65,6 +134,7 @@ struct Server {
     catalogue: Arc<Catalogue>,
     info: Implementation,
     instructions: String,
+    stop: Stop,
 }
 
 /// The key under which a person's answer comes back.
@@ -105,24 +175,29 @@ impl ServerHandler for Server {
             Some(true) => true,
             None => false,
         };
-        let argv = |confirmed| {
+        let words = |confirmed| {
             entry
-                .argv(&arguments, confirmed)
+                .words(&arguments, confirmed)
                 .map_err(|message| ErrorData::invalid_params(message, None))
         };
-        let ended = call::run(&self.program, argv(confirmed)?, &context).await?;
-        let refused =
-            matches!(&ended, Ended::Failed(error) if error["error"] == "confirmation_required");
-        if !refused || !entry.can_confirm() {
+        let line = words(confirmed)?;
+        let ended = self.run(&line, &context).await?;
+        let question = match &ended {
+            Ended::Failed(error) if error["error"] == "confirmation_required" => {
+                let why = error["message"].as_str().unwrap_or("it needs confirmation");
+                format!("{why}:\n{}\nGo on?", entry.shown(&line))
+            }
+            _ => return Ok(entry.answer(ended).into()),
+        };
+        if !entry.can_confirm() {
             return Ok(entry.answer(ended).into());
         }
-        let question = question(&ended);
         match self.ask(question, &context).await? {
             Asked::Cannot => Ok(entry.answer(ended).into()),
             Asked::Later(request) => Ok(CallToolResponse::from(request)),
             Asked::Answered(false) => Ok(declined().into()),
             Asked::Answered(true) => {
-                let ended = call::run(&self.program, argv(true)?, &context).await?;
+                let ended = self.run(&words(true)?, &context).await?;
                 Ok(entry.answer(ended).into())
             }
         }
@@ -131,7 +206,7 @@ impl ServerHandler for Server {
 
 /// What came of asking the person at the client.
 enum Asked {
-    /// The client cannot ask.
+    /// The client cannot ask, or tried and failed.
     Cannot,
     /// The client asks and calls again (protocol 2026-07-28 and later).
     Later(InputRequiredResult),
@@ -140,6 +215,15 @@ enum Asked {
 }
 
 impl Server {
+    async fn run(
+        &self,
+        words: &[Word],
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Ended, ErrorData> {
+        let argv = words.iter().map(|word| word.text.clone()).collect();
+        call::run(&self.program, argv, context, &self.stop).await
+    }
+
     async fn ask(
         &self,
         message: String,
@@ -164,44 +248,27 @@ impl Server {
             let requests = InputRequests::from([(CONFIRM.to_owned(), request)]);
             return Ok(Asked::Later(InputRequiredResult::from_input_requests(requests)));
         }
-        let answer = context
-            .peer
-            .create_elicitation(params)
-            .await
-            .map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
-        Ok(Asked::Answered(is_yes(&answer)))
+        let answer = tokio::select! {
+            answer = context.peer.create_elicitation(params) => answer,
+            () = self.stop.told() => return Ok(Asked::Cannot),
+            () = context.ct.cancelled() => return Ok(Asked::Cannot),
+        };
+        Ok(answer.map_or(Asked::Cannot, |answer| Asked::Answered(is_yes(&answer))))
     }
 }
 
+/// Only a ticked box is a yes: a client that accepts what nobody filled in has asked nobody.
 fn is_yes(answer: &ElicitResult) -> bool {
     let content = answer.content.as_ref();
-    // A client may accept without filling in the form.
     let ticked = content.and_then(|content| content.get(CONFIRM));
-    answer.action == ElicitationAction::Accept && ticked.is_none_or(|ticked| *ticked == true)
-}
-
-fn question(refusal: &Ended) -> String {
-    let message = match refusal {
-        Ended::Failed(error) => error["message"].as_str().unwrap_or_default(),
-        _ => "",
-    };
-    format!("{message}. Go on?")
+    answer.action == ElicitationAction::Accept && ticked.is_some_and(|ticked| *ticked == true)
 }
 
 fn declined() -> CallToolResult {
-    let error = serde_json::json!({
+    answer::failed(&serde_json::json!({
         "code": 9,
         "error": "cancelled",
         "message": "not confirmed; nothing was changed",
         "recoverable": false,
-    });
-    CallToolResult::error(vec![ContentBlock::text(error.to_string())])
-}
-
-/// An object, whatever the value is.
-fn object(value: serde_json::Value) -> JsonObject {
-    match value {
-        serde_json::Value::Object(object) => object,
-        other => JsonObject::from_iter([("result".to_owned(), other)]),
-    }
+    }))
 }

@@ -1,20 +1,23 @@
-//! Commands as tools: the input schema and the way back to a command line, the output schema, the
-//! annotations. All of it from the same facts as `--schema`.
+//! Commands as tools: input schema, output schema, annotations. All of it from the same facts as
+//! `--schema`.
 
-use std::ffi::OsString;
 use std::sync::Arc;
 
-use clap::{Arg, ArgAction, Command};
-use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool, ToolAnnotations};
+use clap::Command;
+use rmcp::model::{CallToolResult, JsonObject, Tool, ToolAnnotations};
 use serde_json::{Value, json};
 
+use super::answer::{self, Form};
 use super::call::Ended;
-use super::object;
+use super::inputs::{self, Input};
+use super::line::{Given, Line, Place, Word};
 use crate::docs;
-use crate::effect::Effect;
+use crate::effect::{Confirm, Effect};
 use crate::flags::InfraFlag;
+use crate::notes::Notes;
 use crate::program::Settings;
 use crate::schema::{CommandSchema, DescribeOutput};
+use crate::{scan, tree};
 
 /// Every tool there is.
 pub(super) struct Catalogue {
@@ -24,69 +27,52 @@ pub(super) struct Catalogue {
 /// One command as a tool.
 pub(super) struct Entry {
     tool: Tool,
-    path: Vec<String>,
-    inputs: Vec<Input>,
-    confirm_flag: Option<String>,
-    /// The result is no object by itself and is wrapped as `{"result": …}`.
-    wrapped: bool,
-}
-
-/// One property of the input, and where it goes on the command line.
-struct Input {
-    property: String,
-    target: Target,
-}
-
-enum Target {
-    Switch(String),
-    Count(String),
-    /// `--name=value`, once for each value.
-    Option(String),
-    /// `--name a b`: all values after one name.
-    Options(String),
-    Positional,
-    /// A positional that comes after `--` only.
-    Last,
-    /// The confirmation itself.
-    Confirm,
+    title: String,
+    line: Line,
+    form: Form,
 }
 
 impl Catalogue {
-    pub(super) fn new(root: &Command, described: &DescribeOutput, settings: &Settings) -> Self {
-        let mut entries = Vec::new();
+    pub(super) fn new(
+        root: &Command,
+        described: &DescribeOutput,
+        settings: &Settings,
+        given: &[Given],
+    ) -> Self {
+        let mut catalogue = Catalogue { entries: Vec::new() };
+        let mut add = |title: &str, path: Vec<String>, schema: &CommandSchema| {
+            let Some(node) = scan::at(root, &path) else {
+                return;
+            };
+            let notes = settings.notes(&path, node);
+            let hidden = notes.is_some_and(|notes| notes.hide_from_mcp);
+            let runs = docs::is_leaf(schema) || runs_itself(node, notes, path.is_empty());
+            if runs && !hidden {
+                let entry = Entry::new(title, path, schema, root, settings, given);
+                catalogue.add(entry);
+            }
+        };
         docs::each(described, &mut |title, schema| {
             let path: Vec<String> = match &described.command {
                 Some(_) => Vec::new(),
                 None => title.split(' ').skip(1).map(str::to_owned).collect(),
             };
-            let Some(node) = crate::scan::at(root, &path) else {
-                return;
-            };
-            let notes = settings.notes(&path, node);
-            let hidden = notes.is_some_and(|notes| notes.hide_from_mcp);
-            if docs::is_leaf(schema) && !hidden {
-                let ancestors =
-                    (0..path.len()).filter_map(|depth| crate::scan::at(root, &path[..depth]));
-                let above: Vec<&Command> = ancestors.collect();
-                let dry_run = notes.is_some_and(|notes| notes.dry_run);
-                let asks = settings.may_ask(notes, node);
-                let flag = |flag, wanted: bool| {
-                    settings.infra.name(flag).filter(|_| wanted).map(str::to_owned)
-                };
-                let confirm = flag(InfraFlag::Yes, asks).or_else(|| flag(InfraFlag::Force, asks));
-                let plan = flag(InfraFlag::DryRun, dry_run);
-                entries.push(Entry::new(
-                    title,
-                    path,
-                    schema,
-                    node,
-                    &above,
-                    confirm,
-                    plan.as_deref(),
-                ));
-            }
+            add(title, path, schema);
         });
-        Catalogue { entries }
+        // A program with commands that does something without one, too.
+        if described.command.is_none()
+            && let Some(schema) = tree::command_schema(root, &[], settings)
+        {
+            add(&described.name, Vec::new(), &schema);
+        }
+        catalogue
+    }
+
+    fn add(&mut self, mut entry: Entry) {
+        let taken: Vec<String> =
+            self.entries.iter().map(|entry| entry.tool.name.to_string()).collect();
+        entry.tool.name = inputs::free(&entry.tool.name, &taken).into();
+        self.entries.push(entry);
     }
 
     pub(super) fn tools(&self) -> Vec<Tool> {
@@ -98,219 +84,187 @@ impl Catalogue {
     }
 }
 
+/// Whether a command with commands below it does something without one.
+///
+/// clap knows only that it may: a mere group that was built by hand looks the same. So something
+/// must speak for it: arguments of its own, or notes. (Notes on the program itself may be about
+/// nothing but its global flags.)
+fn runs_itself(node: &Command, notes: Option<&Notes>, is_root: bool) -> bool {
+    let may = !node.is_subcommand_required_set() && !node.is_arg_required_else_help_set();
+    let own = |arg: &clap::Arg| !arg.is_global_set() && !crate::flags::is_infra(arg);
+    may && (node.get_arguments().any(own) || (notes.is_some() && !is_root))
+}
+
 impl Entry {
     fn new(
         title: &str,
         path: Vec<String>,
         schema: &CommandSchema,
-        node: &Command,
-        above: &[&Command],
-        confirm: Option<String>,
-        plan: Option<&str>,
+        root: &Command,
+        settings: &Settings,
+        given: &[Given],
     ) -> Self {
-        let mut inputs = Vec::new();
-        let mut properties = JsonObject::new();
-        let mut required = Vec::new();
-        let mut add = |name: &str, target: Target, schema: Value, needed: bool| {
-            let property = name.replace('-', "_");
-            if needed {
-                required.push(property.clone());
+        let node = scan::at(root, &path).unwrap_or(root);
+        let notes = settings.notes(&path, node);
+        let mut inputs = inputs::of(root, &path, settings);
+        for given in given {
+            inputs.iter_mut().filter(|input| input.id == given.id).for_each(|input| {
+                input.required = false;
+                preset(&mut input.schema, given);
+            });
+        }
+        let worst = inputs.iter().map(|input| input.effect).fold(schema.effect, Effect::max);
+        let plans = notes.is_some_and(|notes| notes.dry_run);
+        if plans {
+            let about = "Only say what would be done";
+            inputs.extend(
+                infra(InfraFlag::DryRun, settings, &inputs, about)
+                    .map(|(flag, input)| Input { place: Place::Switch(flag), ..input }),
+            );
+        }
+        let mut confirm_flag = None;
+        if may_ask(notes, worst, settings) {
+            let about = "Confirm beforehand; without it a person may be asked";
+            if let Some(own) = inputs.iter_mut().find(|input| input.confirms) {
+                if let Place::Switch(flag) = std::mem::replace(&mut own.place, Place::Confirm) {
+                    confirm_flag = Some(flag);
+                }
+            } else if let Some((flag, input)) = infra(InfraFlag::Yes, settings, &inputs, about)
+                .or_else(|| infra(InfraFlag::Force, settings, &inputs, about))
+            {
+                confirm_flag = Some(flag);
+                inputs.push(Input { place: Place::Confirm, ..input });
             }
-            properties.insert(property.clone(), schema);
-            inputs.push(Input { property, target });
-        };
-        for argument in &schema.arguments {
-            let arg = node.get_positionals().find(|arg| arg.get_id() == argument.name.as_str());
-            let last = arg.is_some_and(Arg::is_last_set);
-            let target = if last { Target::Last } else { Target::Positional };
-            let mut own = property(&argument.kind, &argument.description, &argument.values);
-            set(&mut own, "pattern", &argument.pattern);
-            add(&argument.name, target, own, argument.required);
         }
-        for flag in &schema.flags {
-            let mut own = property(&flag.kind, &flag.description, &flag.values);
-            set(&mut own, "pattern", &flag.pattern);
-            if !flag.default.is_null() {
-                own["default"] = flag.default.clone();
-            }
-            let from_above = above.iter().rev().flat_map(|node| node.get_arguments());
-            let arg = node
-                .get_arguments()
-                .chain(from_above)
-                .find(|arg| crate::usage::name(arg) == flag.name);
-            add(&flag.name, target(&flag.name, arg), own, flag.required);
-        }
-        if let Some(plan) = plan {
-            let about = json!({"type": "boolean", "default": false, "description": "Only say what would be done"});
-            add(plan, Target::Switch(format!("--{plan}")), about, false);
-        }
-        if let Some(confirm) = &confirm {
-            let about = json!({"type": "boolean", "default": false, "description": "Confirm beforehand; without it a person may be asked"});
-            add(confirm, Target::Confirm, about, false);
-        }
-        let input = json!({
-            "type": "object",
-            "properties": properties,
-            "required": required,
-            "additionalProperties": false,
-        });
-        let (output, wrapped) = output_schema(schema, plan.is_some());
-        let worst = schema.flags.iter().map(|flag| flag.effect).fold(schema.effect, Effect::max);
-        let annotations = ToolAnnotations::with_title(title)
-            .read_only(!worst.is_mutating())
-            .destructive(worst == Effect::Destructive)
-            .idempotent(schema.idempotent);
-        let name = if path.is_empty() { schema.name.clone() } else { path.join("_") };
+        let (output, wrapped) = output_schema(schema, plans);
+        let form = Form { wrapped, declared: output.is_some() };
         let mut tool = Tool::default();
+        let name = if path.is_empty() { schema.name.clone() } else { path.join("_") };
         tool.name = name.into();
         tool.title = Some(title.to_owned());
         tool.description = Some(description(schema).into());
-        tool.input_schema = Arc::new(object(input));
+        tool.input_schema = Arc::new(input_schema(&inputs));
         tool.output_schema = output.map(Arc::new);
-        tool.annotations = Some(annotations);
-        Entry { tool, path, inputs, confirm_flag: confirm.map(|name| format!("--{name}")), wrapped }
+        tool.annotations = Some(
+            ToolAnnotations::with_title(title)
+                .read_only(!worst.is_mutating())
+                .destructive(worst == Effect::Destructive)
+                .idempotent(schema.idempotent),
+        );
+        let line = Line {
+            marker_moves: node.is_allow_missing_positional_set()
+                || node.get_positionals().any(clap::Arg::is_last_set),
+            commands: node
+                .get_subcommands()
+                .flat_map(|child| std::iter::once(child.get_name()).chain(child.get_all_aliases()))
+                .map(str::to_owned)
+                .collect(),
+            path,
+            inputs,
+            given: given.to_vec(),
+            confirm_flag,
+        };
+        Entry { tool, title: title.to_owned(), line, form }
     }
 
     /// Whether a confirmation can be handed to the command.
     pub(super) fn can_confirm(&self) -> bool {
-        self.confirm_flag.is_some()
+        self.line.confirm_flag.is_some()
     }
 
     /// The command line for these arguments, without the program's name.
-    pub(super) fn argv(
+    pub(super) fn words(
         &self,
         arguments: &JsonObject,
         confirmed: bool,
-    ) -> Result<Vec<OsString>, String> {
-        for name in arguments.keys() {
-            if !self.inputs.iter().any(|input| input.property == *name) {
-                let known: Vec<_> =
-                    self.inputs.iter().map(|input| input.property.as_str()).collect();
-                return Err(format!(
-                    "there is no argument '{name}'; there are {}",
-                    known.join(", ")
-                ));
-            }
-        }
-        let mut argv: Vec<OsString> = self.path.iter().map(OsString::from).collect();
-        let mut positionals = Vec::new();
-        let mut last = Vec::new();
-        let mut confirmed = confirmed;
-        let mut skipped: Option<&str> = None;
-        for input in &self.inputs {
-            let value = arguments.get(&input.property).filter(|value| !value.is_null());
-            let Some(value) = value else {
-                if matches!(input.target, Target::Positional) {
-                    skipped = skipped.or(Some(&input.property));
-                }
-                continue;
-            };
-            let wrong = |expected: &str| format!("'{}' must be {expected}", input.property);
-            match &input.target {
-                Target::Switch(flag) => {
-                    if value.as_bool().ok_or_else(|| wrong("true or false"))? {
-                        argv.push(flag.into());
-                    }
-                }
-                Target::Confirm => {
-                    confirmed |= value.as_bool().ok_or_else(|| wrong("true or false"))?;
-                }
-                Target::Count(flag) => {
-                    let times = value.as_u64().ok_or_else(|| wrong("a count"))?;
-                    argv.extend((0..times.min(255)).map(|_| OsString::from(flag)));
-                }
-                Target::Option(flag) => {
-                    for text in texts(value).ok_or_else(|| wrong("a plain value"))? {
-                        argv.push(format!("{flag}={text}").into());
-                    }
-                }
-                Target::Options(flag) => {
-                    argv.push(flag.into());
-                    let values = texts(value).ok_or_else(|| wrong("a list of plain values"))?;
-                    argv.extend(values.into_iter().map(OsString::from));
-                }
-                Target::Positional => {
-                    if let Some(skipped) = skipped {
-                        return Err(format!("'{}' needs '{skipped}' before it", input.property));
-                    }
-                    positionals.extend(texts(value).ok_or_else(|| wrong("a plain value"))?);
-                }
-                Target::Last => last.extend(texts(value).ok_or_else(|| wrong("a list"))?),
-            }
-        }
-        if let Some(flag) = self.confirm_flag.as_ref().filter(|_| confirmed) {
-            argv.push(flag.into());
-        }
-        // After `--` nothing a model makes up can be taken for a flag. Where the command keeps
-        // `--` for its last argument, such a value is refused by clap instead.
-        let marker = !positionals.is_empty() || !last.is_empty();
-        if last.is_empty() {
-            if marker {
-                argv.push("--".into());
-            }
-            argv.extend(positionals.into_iter().map(OsString::from));
-        } else {
-            argv.extend(positionals.into_iter().map(OsString::from));
-            argv.push("--".into());
-            argv.extend(last.into_iter().map(OsString::from));
-        }
-        Ok(argv)
+    ) -> Result<Vec<Word>, String> {
+        self.line.words(arguments, confirmed)
+    }
+
+    /// The command line as a person may see it, secrets masked.
+    pub(super) fn shown(&self, words: &[Word]) -> String {
+        let program = self.title.split(' ').next().unwrap_or_default();
+        let words = words.iter().map(|word| word.shown.as_str());
+        std::iter::once(program).chain(words).collect::<Vec<_>>().join(" ")
     }
 
     /// The tool's answer.
     pub(super) fn answer(&self, ended: Ended) -> CallToolResult {
-        match ended {
-            Ended::Failed(error) => {
-                CallToolResult::error(vec![ContentBlock::text(error.to_string())])
-            }
-            Ended::Answered { status, result, events } => {
-                let structured = if status == "plan" {
-                    json!({"plan": result})
-                } else if self.wrapped {
-                    json!({"result": result})
-                } else {
-                    Value::Object(object(result))
-                };
-                let mut answer = CallToolResult::structured(structured);
-                if !events.is_empty() {
-                    let lines: Vec<_> = events.iter().map(Value::to_string).collect();
-                    answer.content.push(ContentBlock::text(lines.join("\n")));
-                }
-                answer
-            }
-            Ended::Printed { code, stdout, stderr } => {
-                let mut content = vec![ContentBlock::text(stdout)];
-                if !stderr.is_empty() {
-                    content.push(ContentBlock::text(stderr));
-                }
-                match code {
-                    Some(0) => CallToolResult::success(content),
-                    code => {
-                        let ending =
-                            code.map_or("a signal".to_owned(), |code| format!("code {code}"));
-                        content.push(ContentBlock::text(format!("ended with {ending}")));
-                        CallToolResult::error(content)
-                    }
-                }
-            }
-        }
+        answer::of(ended, self.form)
     }
 }
 
-/// Where a flag's value goes.
-fn target(name: &str, arg: Option<&Arg>) -> Target {
-    let dashes = if arg.is_some_and(|arg| arg.get_long().is_none()) { "-" } else { "--" };
-    let flag = format!("{dashes}{name}");
-    match arg.map(Arg::get_action) {
-        Some(ArgAction::SetTrue | ArgAction::SetFalse) => Target::Switch(flag),
-        Some(ArgAction::Count) => Target::Count(flag),
-        Some(ArgAction::Set)
-            if arg.and_then(Arg::get_num_args).is_some_and(|range| range.max_values() > 1) =>
-        {
-            Target::Options(flag)
-        }
-        _ => Target::Option(flag),
+/// One of the crate's own switches, unless the author has one of its name that counts here.
+fn infra(
+    flag: InfraFlag,
+    settings: &Settings,
+    inputs: &[Input],
+    about: &str,
+) -> Option<(String, Input)> {
+    let name = settings.infra.name(flag)?;
+    if inputs.iter().any(|input| input.names.iter().any(|taken| taken == name)) {
+        return None;
     }
+    let taken: Vec<String> = inputs.iter().map(|input| input.property.clone()).collect();
+    let input = Input {
+        property: inputs::free(&inputs::property_name(name), &taken),
+        id: String::new(),
+        depth: usize::MAX,
+        place: Place::Confirm,
+        schema: json!({"type": "boolean", "default": false, "description": about}),
+        required: false,
+        sensitive: false,
+        effect: Effect::Read,
+        confirms: false,
+        names: Vec::new(),
+    };
+    Some((format!("--{name}"), input))
+}
+
+/// Whether a call can need a confirmation, whatever flags it gives.
+fn may_ask(notes: Option<&Notes>, worst: Effect, settings: &Settings) -> bool {
+    match notes.map(|notes| notes.confirm).unwrap_or_default() {
+        Confirm::Never => false,
+        Confirm::Always => true,
+        Confirm::ByEffect => worst.is_mutating() && worst >= settings.gate,
+    }
+}
+
+/// What the server was started with is the default of its calls.
+fn preset(schema: &mut Value, given: &Given) {
+    let Some(schema) = schema.as_object_mut() else {
+        return;
+    };
+    let of_type = |kind: Option<&Value>, text: &String| match kind.and_then(Value::as_str) {
+        Some("string") | None => json!(text),
+        _ => text.parse::<Value>().unwrap_or_else(|_| json!(text)),
+    };
+    schema.remove("default");
+    if schema.get("type").is_some_and(|kind| kind == "array") {
+        let kind = schema.get("items").and_then(|items| items.get("type"));
+        let values: Vec<Value> = given.values.iter().map(|text| of_type(kind, text)).collect();
+        if !values.is_empty() {
+            schema.insert("default".into(), Value::Array(values));
+        }
+    } else if let [value] = given.values.as_slice() {
+        let value = of_type(schema.get("type"), value);
+        schema.insert("default".into(), value);
+    }
+}
+
+fn input_schema(inputs: &[Input]) -> JsonObject {
+    let mut properties = JsonObject::new();
+    for input in inputs {
+        properties.insert(input.property.clone(), input.schema.clone());
+    }
+    let required: Vec<&str> =
+        inputs.iter().filter(|input| input.required).map(|input| input.property.as_str()).collect();
+    answer::object(json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    }))
 }
 
 fn description(schema: &CommandSchema) -> String {
@@ -325,38 +279,6 @@ fn description(schema: &CommandSchema) -> String {
         text.push_str(&format!("\nReturns: {}", returns.description));
     }
     text
-}
-
-/// A JSON Schema for a value of one of our types.
-fn property(kind: &str, description: &str, values: &[String]) -> Value {
-    let (base, list) = match kind.strip_suffix("Slice") {
-        Some(base) => (base, true),
-        None => (kind, false),
-    };
-    let mut one = match base {
-        "bool" => json!({"type": "boolean"}),
-        "int" => json!({"type": "integer"}),
-        "uint" | "count" => json!({"type": "integer", "minimum": 0}),
-        "float64" => json!({"type": "number"}),
-        _ => json!({"type": "string"}),
-    };
-    if !values.is_empty() {
-        one["enum"] = json!(values);
-    }
-    let mut property = if list { json!({"type": "array", "items": one}) } else { one };
-    set(&mut property, "description", description);
-    property
-}
-
-fn set(schema: &mut Value, key: &str, text: &str) {
-    if !text.is_empty() {
-        // A pattern is about each value of a list.
-        let target = match schema.get_mut("items") {
-            Some(items) if key == "pattern" => items,
-            _ => schema,
-        };
-        target[key] = json!(text);
-    }
 }
 
 /// The tool's output schema, which must describe an object, and whether the result is wrapped.
@@ -381,19 +303,5 @@ fn output_schema(schema: &CommandSchema, plans: bool) -> (Option<JsonObject>, bo
     if let Some(definitions) = definitions {
         output["$defs"] = definitions;
     }
-    (Some(object(output)), !is_object)
-}
-
-/// A plain value, or a list of them, as words.
-fn texts(value: &Value) -> Option<Vec<String>> {
-    match value {
-        Value::String(text) => Some(vec![text.clone()]),
-        Value::Number(number) => Some(vec![number.to_string()]),
-        Value::Bool(value) => Some(vec![value.to_string()]),
-        Value::Array(items) => {
-            let each: Option<Vec<Vec<String>>> = items.iter().map(texts).collect();
-            Some(each?.concat())
-        }
-        Value::Null | Value::Object(_) => None,
-    }
+    (Some(answer::object(output)), !is_object)
 }

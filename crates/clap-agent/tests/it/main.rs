@@ -11,6 +11,8 @@ mod gate;
 mod goldens;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "mcp")]
+mod mcp_session;
 mod passthrough;
 mod seen;
 mod selection;

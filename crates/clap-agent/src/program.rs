@@ -377,13 +377,6 @@ impl Settings {
     pub(crate) fn pass_down(&self, node: &Command, path: &[String], above: Above) -> Above {
         above.pass(self.notes(path, node), node)
     }
-
-    /// Whether a call of this command can need a confirmation, as far as it can be told without
-    /// the commands above it.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn may_ask(&self, notes: Option<&Notes>, node: &Command) -> bool {
-        Above::default().may_ask(notes, node, self.gate)
-    }
 }
 
 /// Whether a program is one command that takes words: a command of ours would take one of them.

@@ -14,6 +14,7 @@ use super::line::{Given, Line, Place, Word};
 use crate::docs;
 use crate::effect::{Confirm, Effect};
 use crate::flags::InfraFlag;
+use crate::lineage::Lineage;
 use crate::notes::Notes;
 use crate::program::Settings;
 use crate::schema::{CommandSchema, DescribeOutput};
@@ -123,7 +124,8 @@ impl Entry {
             );
         }
         let mut confirm_flag = None;
-        if may_ask(notes, worst, settings) {
+        let confirm = Lineage::of(settings, root, &path).confirm();
+        if may_ask(confirm, worst, settings.gate) {
             let about = "Confirm beforehand; without it a person may be asked";
             if let Some(own) = inputs.iter_mut().find(|input| input.confirms) {
                 if let Place::Switch(flag) = std::mem::replace(&mut own.place, Place::Confirm) {
@@ -222,11 +224,11 @@ fn infra(
 }
 
 /// Whether a call can need a confirmation, whatever flags it gives.
-fn may_ask(notes: Option<&Notes>, worst: Effect, settings: &Settings) -> bool {
-    match notes.map(|notes| notes.confirm).unwrap_or_default() {
+fn may_ask(confirm: Confirm, worst: Effect, gate: Effect) -> bool {
+    match confirm {
         Confirm::Never => false,
         Confirm::Always => true,
-        Confirm::ByEffect => worst.is_mutating() && worst >= settings.gate,
+        Confirm::ByEffect => worst.is_mutating() && worst >= gate,
     }
 }
 

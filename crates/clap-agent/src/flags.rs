@@ -409,11 +409,12 @@ pub(crate) fn is_plain(words: &[&str], root: &Command) -> bool {
             return false;
         }
     }
-    // Whoever may be shown the help must not be shown the secrets in it.
-    if nodes[..=depth].iter().any(|node| node.is_arg_required_else_help_set()) {
+    let leaf = nodes[depth];
+    // Whoever may be shown the help must not be shown the secrets in it. The commands above were
+    // given a word, and so show none.
+    if leaf.is_arg_required_else_help_set() {
         return false;
     }
-    let leaf = nodes[depth];
     !leaf.has_subcommands() && (depth > 0 || leaf.get_positionals().next().is_some())
 }
 

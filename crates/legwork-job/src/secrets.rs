@@ -1,0 +1,269 @@
+//! Secrets do not reach the disk.
+//!
+//! The values of variables that look like secrets, or are named as such, are overwritten with `*`
+//! of the same length before anything is written, so that cursors stay what they are. A secret
+//! that is split between two reads is found too: what may be the beginning of one is held back
+//! until more comes, or until [`Mask::flush`] says that nothing will.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// Shorter values would hide ordinary words.
+const SHORTEST: usize = 8;
+
+/// Parts of a name that say "secret".
+const TELLING: [&str; 10] = [
+    "SECRET",
+    "TOKEN",
+    "PASSWORD",
+    "PASSWD",
+    "PASSPHRASE",
+    "API_KEY",
+    "APIKEY",
+    "ACCESS_KEY",
+    "PRIVATE_KEY",
+    "CREDENTIAL",
+];
+
+/// Whether a variable of this name looks like a secret.
+///
+/// ```
+/// assert!(legwork_job::looks_secret("GITHUB_TOKEN".as_ref()));
+/// assert!(legwork_job::looks_secret("db_password".as_ref()));
+/// assert!(!legwork_job::looks_secret("PATH".as_ref()));
+/// ```
+pub fn looks_secret(name: &OsStr) -> bool {
+    let name = name.to_string_lossy().to_ascii_uppercase();
+    TELLING.iter().any(|word| name.contains(word))
+}
+
+/// Overwrites secrets in a stream of bytes.
+///
+/// ```
+/// use legwork_job::Mask;
+///
+/// let mut mask = Mask::new(["hunter2hunter2"]);
+/// let mut written = Vec::new();
+/// mask.push(b"login with hunter2hun", |bytes| written.extend_from_slice(bytes));
+/// mask.push(b"ter2 done\n", |bytes| written.extend_from_slice(bytes));
+/// mask.flush(|bytes| written.extend_from_slice(bytes));
+/// assert_eq!(written, b"login with ************** done\n");
+/// ```
+#[derive(Debug)]
+pub struct Mask {
+    secrets: Vec<Vec<u8>>,
+    finder: Option<AhoCorasick>,
+    held: Vec<u8>,
+}
+
+impl Mask {
+    /// A mask for these values; those of fewer than eight bytes are left out.
+    ///
+    /// ```
+    /// assert!(legwork_job::Mask::new(["short"]).is_idle());
+    /// ```
+    pub fn new(values: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Mask {
+        let mut secrets: Vec<Vec<u8>> = values
+            .into_iter()
+            .map(|value| value.as_ref().to_vec())
+            .filter(|value| value.len() >= SHORTEST)
+            .collect();
+        secrets.sort();
+        secrets.dedup();
+        let finder = if secrets.is_empty() {
+            None
+        } else {
+            // Overlapping matches are wanted: two secrets may share bytes.
+            AhoCorasick::builder().match_kind(MatchKind::Standard).build(&secrets).ok()
+        };
+        Mask { secrets, finder, held: Vec::new() }
+    }
+
+    /// A mask for the variables of an environment: those that look like secrets, and those named.
+    ///
+    /// ```
+    /// use legwork_job::Mask;
+    /// let vars = [("API_TOKEN", "0123456789"), ("NOTE", "remember me")];
+    /// let mask = Mask::of_environment(vars, &["NOTE"]);
+    /// assert_eq!(mask.text("0123456789 / remember me"), "********** / ***********");
+    /// ```
+    pub fn of_environment<'a, S: AsRef<OsStr> + ?Sized + 'a>(
+        vars: impl IntoIterator<Item = (&'a S, &'a S)>,
+        named: &[&str],
+    ) -> Mask {
+        let is_secret =
+            |name: &OsStr| looks_secret(name) || named.iter().any(|other| name == *other);
+        let values = vars.into_iter().filter(|(name, _)| is_secret(name.as_ref()));
+        Mask::new(values.map(|(_, value)| value.as_ref().as_bytes().to_vec()))
+    }
+
+    /// Whether there is nothing to look for.
+    ///
+    /// ```
+    /// assert!(!legwork_job::Mask::new(["long enough"]).is_idle());
+    /// ```
+    pub fn is_idle(&self) -> bool {
+        self.finder.is_none()
+    }
+
+    /// Whether bytes are held back that may be the beginning of a secret.
+    ///
+    /// ```
+    /// let mut mask = legwork_job::Mask::new(["hunter2hunter2"]);
+    /// mask.push(b"hunter", |_| ());
+    /// assert!(mask.is_holding());
+    /// ```
+    pub fn is_holding(&self) -> bool {
+        !self.held.is_empty()
+    }
+
+    /// Takes bytes and gives on, masked, all that can be no part of a secret still to come.
+    ///
+    /// ```
+    /// let mut mask = legwork_job::Mask::new(["hunter2hunter2"]);
+    /// mask.push(b"nothing here", |bytes| assert_eq!(bytes, b"nothing here"));
+    /// ```
+    pub fn push(&mut self, bytes: &[u8], mut write: impl FnMut(&[u8])) {
+        let Some(finder) = &self.finder else {
+            if !bytes.is_empty() {
+                write(bytes);
+            }
+            return;
+        };
+        self.held.extend_from_slice(bytes);
+        cover(finder, &mut self.held);
+        let open = unfinished(&self.secrets, &self.held);
+        let ready = self.held.len() - open;
+        if ready > 0 {
+            write(&self.held[..ready]);
+            self.held.drain(..ready);
+        }
+    }
+
+    /// Gives on what was held back: nothing more comes, or too late to matter.
+    ///
+    /// ```
+    /// let mut mask = legwork_job::Mask::new(["hunter2hunter2"]);
+    /// mask.push(b"hunter", |_| panic!("held back"));
+    /// mask.flush(|bytes| assert_eq!(bytes, b"hunter"));
+    /// ```
+    pub fn flush(&mut self, mut write: impl FnMut(&[u8])) {
+        if !self.held.is_empty() {
+            write(&self.held);
+            self.held.clear();
+        }
+    }
+
+    /// A whole text, masked: a command line, a screen.
+    ///
+    /// ```
+    /// let mask = legwork_job::Mask::new(["hunter2hunter2"]);
+    /// assert_eq!(mask.text("curl -u me:hunter2hunter2"), "curl -u me:**************");
+    /// ```
+    pub fn text(&self, text: &str) -> String {
+        let mut bytes = text.as_bytes().to_vec();
+        if let Some(finder) = &self.finder {
+            cover(finder, &mut bytes);
+        }
+        // Whole secrets were replaced, so what was UTF-8 is; a value that is no text covers whole
+        // characters or none.
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+}
+
+/// Overwrites every secret.
+fn cover(finder: &AhoCorasick, bytes: &mut [u8]) {
+    let found: Vec<_> = finder.find_overlapping_iter(&*bytes).map(|found| found.range()).collect();
+    for range in found {
+        bytes[range].fill(b'*');
+    }
+}
+
+/// How many bytes at the end are the beginning of a secret.
+fn unfinished(secrets: &[Vec<u8>], bytes: &[u8]) -> usize {
+    let begins = |secret: &Vec<u8>| {
+        (1..secret.len().min(bytes.len() + 1))
+            .rev()
+            .find(|length| bytes.ends_with(&secret[..*length]))
+    };
+    secrets.iter().filter_map(begins).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn masked(secrets: &[&str], chunks: &[&[u8]]) -> Vec<u8> {
+        let mut mask = Mask::new(secrets);
+        let mut written = Vec::new();
+        for chunk in chunks {
+            mask.push(chunk, |bytes| written.extend_from_slice(bytes));
+        }
+        mask.flush(|bytes| written.extend_from_slice(bytes));
+        written
+    }
+
+    #[test]
+    fn a_secret_in_pieces_is_found() {
+        let pieces: Vec<&[u8]> = b"a secretsecret b".chunks(1).collect();
+        assert_eq!(masked(&["secretsecret"], &pieces), b"a ************ b");
+    }
+
+    #[test]
+    fn secrets_that_overlap_are_both_covered() {
+        assert_eq!(masked(&["abcdefgh", "efghijkl"], &[b"xabcdefghijklx"]), b"x************x");
+        assert_eq!(masked(&["aaaaaaaa"], &[b"aaaaaaaaaaab"]), b"***********b");
+    }
+
+    #[test]
+    fn what_is_no_secret_is_not_held_for_ever() {
+        let mut mask = Mask::new(["secretsecret"]);
+        mask.push(b"the prompt: sec", |bytes| assert_eq!(bytes, b"the prompt: "));
+        assert!(mask.is_holding());
+        mask.push(b"ond", |bytes| assert_eq!(bytes, b"second"));
+        assert!(!mask.is_holding());
+    }
+
+    #[test]
+    fn names_that_tell() {
+        for name in ["AWS_SECRET_ACCESS_KEY", "npm_token", "PGPASSWORD", "OPENAI_API_KEY"] {
+            assert!(looks_secret(name.as_ref()), "{name}");
+        }
+        for name in ["HOME", "KEYBOARD", "TERM", "EDITOR", "SSH_AUTH_SOCK"] {
+            assert!(!looks_secret(name.as_ref()), "{name}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn chunking_does_not_matter_and_no_secret_is_left(
+            parts in prop::collection::vec(prop_oneof![
+                Just("abababab".to_owned()), Just("babababa1".to_owned()), "[ab1 ]{0,12}"
+            ], 0..12),
+            cuts in prop::collection::vec(0usize..120, 0..8),
+        ) {
+            let secrets = ["abababab", "babababa1"];
+            let all = parts.concat().into_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(all.len())).collect();
+            cuts.sort_unstable();
+            let mut chunks = Vec::new();
+            let mut from = 0;
+            for cut in cuts {
+                chunks.push(&all[from..cut]);
+                from = cut;
+            }
+            chunks.push(&all[from..]);
+            let whole = masked(&secrets, &[&all]);
+            let pieces = masked(&secrets, &chunks);
+            prop_assert_eq!(whole.len(), all.len());
+            for secret in secrets {
+                for written in [&whole, &pieces] {
+                    prop_assert!(!written.windows(secret.len()).any(|w| w == secret.as_bytes()));
+                }
+            }
+        }
+    }
+}

@@ -1,5 +1,5 @@
-//! One integration binary. Every test that runs a command does so in both forms of the library,
-//! from one list; see `forms`.
+//! One integration binary. What a command does is tested in both forms of the library, from one
+//! list (see `forms`); the person's terminal, panics, and what only one form has, in one.
 
 mod bad_input;
 mod bundler;

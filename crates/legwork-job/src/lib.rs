@@ -23,10 +23,28 @@
 //! # Ok::<(), legwork_job::LogError>(())
 //! ```
 
+mod error;
+mod evidence;
 mod id;
+mod local;
 mod log;
+mod place;
+mod report;
 mod secrets;
+mod spec;
+mod state;
+mod wire;
 
+pub use error::{JobError, NotStarted};
+pub use evidence::{BlockedOn, Evidence, Listening, Protocol, WaitsFor};
 pub use id::{BadId, JobId};
+pub use local::{Local, supervise_if_asked};
 pub use log::{Facts, LogError, LogReader, LogWriter, Piece, Stretch};
+pub use place::{
+    Attached, Attachment, Condition, Ensured, Filter, Gather, Met, OnTimeout, Page, Place, Pruned,
+    Pruning, Reach, Reading, Screen, Signalled, Started, Waited, Waiting, Writing, Written,
+};
+pub use report::{Process, REPORT_SCHEMA, Report, State, Used};
 pub use secrets::{Mask, looks_secret};
+pub use spec::{Input, JobSpec, LOG_LIMIT, OnLogLimit, Size, What};
+pub use state::StateError;

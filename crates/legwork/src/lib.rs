@@ -160,6 +160,15 @@ pub fn shell(line: impl Into<OsString>) -> Command {
     Command::shell(line)
 }
 
+/// An argv as one line that a shell would read back as the same argv.
+///
+/// ```
+/// assert_eq!(legwork::quote(&["echo".into(), "a b".into()]), "echo 'a b'");
+/// ```
+pub fn quote(argv: &[OsString]) -> String {
+    quote::line(argv)
+}
+
 /// A command of the bundle of the current directory; see [`Scope::bundle_exec`].
 ///
 /// ```no_run

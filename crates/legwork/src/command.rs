@@ -12,7 +12,7 @@ mod shared;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-pub(crate) use exec::{Exec, RunOptions};
+pub(crate) use exec::{Exec, RunOptions, Sink, Supervised};
 pub use pipeline::Pipeline;
 
 use crate::env::{EnvMode, Environment, Toolchain};

@@ -74,11 +74,25 @@ pub(crate) struct Found {
     pub(crate) unclear: Vec<Seen>,
 }
 
+/// Whose this process's descendants are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Household {
+    /// Of many: this is a guest in somebody's program.
+    Shared,
+    /// Of this run, all of them: this process is a supervisor and does nothing else.
+    Sole,
+}
+
+/// The first argument of a process that is the supervisor of a job. A job outlives whoever started
+/// it, so it is not ended with a tree that it happens to hang in.
+pub(crate) const SUPERVISOR: &str = "__supervise";
+
 /// The containment of one run.
 #[derive(Debug)]
 pub(crate) struct Tree {
     id: String,
     level: Containment,
+    household: Household,
     cgroup: Option<Cgroup>,
     /// The process groups that belong to this run alone, by the pids of their leaders.
     groups: Vec<i32>,
@@ -87,9 +101,19 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
+    fn new(id: String, level: Containment, household: Household) -> Tree {
+        Tree { id, level, household, cgroup: None, groups: Vec::new(), since: None }
+    }
+
+    /// Of the one run that this process is there for. Orphans come back to it, so whoever belongs
+    /// to the run hangs below it, whatever they have done to hide.
+    pub(crate) fn sole(id: String) -> Tree {
+        Tree::new(id, Containment::Subreaper, Household::Sole)
+    }
+
     /// The best containment up to `wanted` that can be had, and why it is not more.
     pub(crate) fn prepare(wanted: Containment, id: String) -> (Tree, Option<String>) {
-        let mut tree = Tree { id, level: wanted, cgroup: None, groups: Vec::new(), since: None };
+        let mut tree = Tree::new(id, wanted, Household::Shared);
         let mut note = None;
         if wanted == Containment::Cgroup {
             match Cgroup::create(&tree.id) {
@@ -167,6 +191,7 @@ impl Tree {
     /// system call or two. The leaders have been collected.
     pub(crate) fn may_have_survivors(&self) -> bool {
         match (&self.cgroup, self.level) {
+            _ if self.household == Household::Sole => !proc::children_of_this_process().is_empty(),
             (Some(cgroup), _) => cgroup.members().is_ok_and(|members| !members.is_empty()),
             (None, Containment::Subreaper) if !proc::children_of_this_process().is_empty() => true,
             (None, _) => self.groups.iter().any(|group| process::group_exists(*group)),
@@ -178,8 +203,16 @@ impl Tree {
     /// # Errors
     /// Where the system did not let us look; then nothing is known.
     pub(crate) fn seek(&self, leaders: &[Leader]) -> io::Result<Found> {
+        self.seek_from(None, leaders)
+    }
+
+    /// The same, for a run whose first process is known though it is no child of ours.
+    fn seek_from(&self, first: Option<Seen>, leaders: &[Leader]) -> io::Result<Found> {
         if let Some(cgroup) = &self.cgroup {
             return Ok(Found { members: cgroup.members()?, unclear: Vec::new() });
+        }
+        if self.household == Household::Sole {
+            return descendants(leaders);
         }
         let all = proc::all()?;
         let held: Vec<i32> = leaders.iter().filter(|leader| leader.is_held()).map(raw).collect();
@@ -192,7 +225,9 @@ impl Tree {
             all.into_iter().filter(|s| s.start_ticks >= since && s.pid != host.pid).collect();
         let mut member: Vec<bool> = candidates
             .iter()
-            .map(|s| held.contains(&s.pid) || self.groups.contains(&s.group))
+            .map(|s| {
+                held.contains(&s.pid) || self.groups.contains(&s.group) || first == Some(s.seen())
+            })
             .collect();
         close(&candidates, &mut member, host.session);
         let mut unclear = Vec::new();
@@ -288,6 +323,68 @@ impl Drop for Tree {
         live().retain(|run| run.id != self.id);
         collect_orphans();
     }
+}
+
+/// What is left of a run whose process was killed: found by the id that its processes carry, and by
+/// its first process, where that is still the one that was started.
+#[derive(Debug, Clone)]
+pub(crate) struct Remnant {
+    pub(crate) marker: String,
+    /// Pid and start time.
+    pub(crate) leader: Option<Seen>,
+}
+
+impl Remnant {
+    /// Kills everyone of it, until two looks find nobody, or for so many rounds. Who was killed.
+    pub(crate) fn end(&self) -> io::Result<Vec<Seen>> {
+        const ROUNDS: u32 = 200;
+        let tree = Tree::new(self.marker.clone(), Containment::Marker, Household::Shared);
+        let mut killed: Vec<Seen> = Vec::new();
+        let mut empty_looks = 0;
+        for _ in 0..ROUNDS {
+            let found = tree.seek_from(self.leader, &[])?;
+            empty_looks = if found.members.is_empty() { empty_looks + 1 } else { 0 };
+            if empty_looks == 2 {
+                break;
+            }
+            for seen in &found.members {
+                process::signal_seen(seen, Signal::KILL);
+                if !killed.contains(seen) {
+                    killed.push(*seen);
+                }
+            }
+            if !found.members.is_empty() {
+                std::thread::sleep(std::time::Duration::from_millis(2));
+            }
+        }
+        Ok(killed)
+    }
+}
+
+/// Everyone below this process who lives, but for supervisors of other jobs and their jobs. Ended
+/// orphans are collected on the way.
+fn descendants(leaders: &[Leader]) -> io::Result<Found> {
+    for child in proc::children_of_this_process() {
+        let is_leader = leaders.iter().any(|leader| raw(leader) == child.pid);
+        if child.is_zombie()
+            && !is_leader
+            && let Some(pidfd) = process::foster_child(child.pid)
+        {
+            process::reap_foster_child(pidfd.as_fd());
+        }
+    }
+    let mut members = Vec::new();
+    proc::descend(std::process::id() as i32, &mut |stat| {
+        // A supervisor leads a session of its own.
+        if stat.session == stat.pid && proc::first_argument_is(stat.pid, SUPERVISOR) {
+            return false;
+        }
+        if !stat.is_zombie() {
+            members.push(stat.seen());
+        }
+        true
+    })?;
+    Ok(Found { members, unclear: Vec::new() })
 }
 
 fn adopting() -> bool {

@@ -61,6 +61,7 @@ mod command;
 mod containment;
 mod context;
 mod ending;
+pub mod engine;
 mod env;
 mod error;
 mod find;

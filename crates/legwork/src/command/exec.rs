@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::cancel::CancelToken;
+use crate::capture::Stream;
 use crate::context::Context;
 use crate::env::Environment;
 use crate::error::InvalidInput;
@@ -62,6 +63,39 @@ pub(crate) struct RunOptions {
     pub(crate) propagate_context: Option<bool>,
     /// Set by the scope, not by the caller.
     pub(crate) scope: Scoped,
+    /// Set by a supervisor.
+    pub(crate) supervised: Option<Supervised>,
+}
+
+/// What a supervisor wants of the one command it is there for.
+#[derive(Debug, Clone)]
+pub(crate) struct Supervised {
+    /// The id that its processes carry.
+    pub(crate) marker: String,
+    pub(crate) sink: Sink,
+}
+
+/// Takes what is printed, as it comes.
+#[derive(Clone)]
+pub(crate) struct Sink(Arc<Mutex<Taker>>);
+
+type Taker = dyn FnMut(Stream, &[u8]) + Send;
+
+impl fmt::Debug for Sink {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Sink")
+    }
+}
+
+impl Sink {
+    pub(crate) fn new(taker: impl FnMut(Stream, &[u8]) + Send + 'static) -> Sink {
+        Sink(Arc::new(Mutex::new(taker)))
+    }
+
+    pub(crate) fn take(&self, stream: Stream, bytes: &[u8]) {
+        let mut taker = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        taker(stream, bytes);
+    }
 }
 
 /// What a scope hands to its commands.

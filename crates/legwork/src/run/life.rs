@@ -17,6 +17,16 @@
 //! Draining   | kill, cancel, time over   | Over      | let go
 //! ```
 //!
+//! Under a supervisor the run is not over with its answer: where the table says `Over` it comes to
+//! linger instead, for as long as somebody lives or holds a pipe.
+//!
+//! ```text
+//! Lingering  | a descendant ended, pipes closed | Lingering | look who is left
+//! Lingering  | nobody left, pipes closed        | Over      | finish
+//! Lingering  | stop                             | Stopping  | ask the tree to end
+//! Lingering  | kill                             | Killing   | kill the tree
+//! ```
+//!
 //! Time is a number that the caller passes in: how long the run has been going on, with the time
 //! that a person stopped it left out.
 
@@ -48,6 +58,8 @@ const EMPTY_LOOKS: u8 = 2;
 pub(crate) enum Reason {
     Deadline,
     Idle,
+    /// It printed more than its supervisor keeps.
+    OutputLimit,
     Cancelled,
     /// The caller killed it through its handle: the signal is the cause.
     Killed,
@@ -61,7 +73,17 @@ enum Phase {
     Stopping { kill_at: Duration },
     Killing { give_up_at: Duration },
     Draining { until: Duration, force_at: Option<Duration> },
+    Lingering,
     Over,
+}
+
+/// What comes after the answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum After {
+    /// Nothing: whoever lives on is let go.
+    Finish,
+    /// Whoever lives on is looked after.
+    Linger,
 }
 
 /// What happens to a run.
@@ -81,7 +103,9 @@ pub(crate) enum Event {
     Looked {
         empty: bool,
     },
-    Cancel,
+    /// A descendant has ended, or has lost its parent.
+    Orphan,
+    Stop(Reason),
     Kill,
 }
 
@@ -96,6 +120,8 @@ pub(crate) enum Action {
     Look,
     /// Give up the pipes, list who lives on, finish.
     LetGo,
+    /// Tell how it ended, then look who is left.
+    Answer,
     Finish,
 }
 
@@ -106,6 +132,7 @@ pub(crate) struct Limits {
     pub(crate) idle: Option<Duration>,
     pub(crate) grace: Duration,
     pub(crate) survivors: Survivors,
+    pub(crate) after: After,
 }
 
 /// A run's place in the table.
@@ -124,6 +151,8 @@ pub(crate) struct Life {
     asked: bool,
     /// Whether all that the leaders printed has been read.
     settled: bool,
+    /// Whether it was told how it ended.
+    answered: bool,
 }
 
 impl Life {
@@ -140,7 +169,23 @@ impl Life {
             empty_looks: 0,
             asked: false,
             settled: false,
+            answered: false,
         }
+    }
+
+    /// Whether it is being ended.
+    pub(crate) fn is_stopping(&self) -> bool {
+        matches!(self.phase, Phase::Stopping { .. } | Phase::Killing { .. })
+    }
+
+    /// Whether it lives on after its answer.
+    pub(crate) fn lingers(&self) -> bool {
+        self.limits.after == After::Linger
+    }
+
+    /// From now on, it has so long between being asked and being killed.
+    pub(crate) fn set_grace(&mut self, grace: Duration) {
+        self.limits.grace = grace;
     }
 
     /// Why legwork ended it, if it did.
@@ -160,7 +205,7 @@ impl Life {
             Phase::Killing { give_up_at } => Some(give_up_at.min(self.next_look)),
             Phase::Draining { until, .. } if self.settled => Some(until),
             Phase::Draining { force_at, .. } => force_at,
-            Phase::Over => None,
+            Phase::Lingering | Phase::Over => None,
         }
     }
 
@@ -174,13 +219,14 @@ impl Life {
             Event::LeadersGone => self.leaders_gone = true,
             Event::PipesClosed => self.pipes_closed = true,
             Event::Settled => self.settled = true,
-            Event::Time | Event::Looked { .. } | Event::Cancel | Event::Kill => {}
+            Event::Time | Event::Looked { .. } | Event::Orphan | Event::Stop(_) | Event::Kill => {}
         }
         match self.phase {
             Phase::Running => self.while_running(event, now),
             Phase::Stopping { kill_at } => self.while_stopping(event, now, kill_at),
             Phase::Killing { give_up_at } => self.while_killing(event, now, give_up_at),
             Phase::Draining { until, force_at } => self.while_draining(event, now, until, force_at),
+            Phase::Lingering => self.while_lingering(event, now),
             Phase::Over => None,
         }
     }
@@ -201,7 +247,7 @@ impl Life {
         }
         let reason = match event {
             Event::Kill => Reason::Killed,
-            Event::Cancel => Reason::Cancelled,
+            Event::Stop(reason) => reason,
             _ if over(self.limits.timeout, Duration::ZERO) => Reason::Deadline,
             _ if over(self.limits.idle, self.last_output) => Reason::Idle,
             _ => return None,
@@ -228,7 +274,12 @@ impl Life {
                 }
             }
             Event::LeadersGone => self.next_look = now,
-            Event::Time | Event::Output | Event::Settled | Event::PipesClosed | Event::Cancel => {}
+            Event::Time
+            | Event::Output
+            | Event::Settled
+            | Event::PipesClosed
+            | Event::Orphan
+            | Event::Stop(_) => {}
         }
         if now >= kill_at {
             return self.kill(now);
@@ -248,8 +299,7 @@ impl Life {
             return self.drain(now);
         }
         if now >= give_up_at {
-            self.phase = Phase::Over;
-            return Some(Action::LetGo);
+            return self.end(Action::LetGo);
         }
         (now >= self.next_look).then_some(Action::Kill)
     }
@@ -262,16 +312,51 @@ impl Life {
         force_at: Option<Duration>,
     ) -> Option<Action> {
         if self.pipes_closed {
-            self.phase = Phase::Over;
-            return Some(Action::Finish);
+            return self.end(Action::Finish);
         }
-        let forced = matches!(event, Event::Kill | Event::Cancel)
+        let forced = matches!(event, Event::Kill | Event::Stop(_))
             || force_at.is_some_and(|force_at| now >= force_at);
         if forced || (now >= until && self.settled) {
-            self.phase = Phase::Over;
-            return Some(Action::LetGo);
+            return self.end(Action::LetGo);
         }
         None
+    }
+
+    fn while_lingering(&mut self, event: Event, now: Duration) -> Option<Action> {
+        match event {
+            Event::Looked { empty: true } if self.pipes_closed => {
+                self.phase = Phase::Over;
+                Some(Action::Finish)
+            }
+            Event::PipesClosed | Event::Orphan => Some(Action::Look),
+            // How it ended has been told: only its survivors are left to be ended.
+            Event::Stop(_) => {
+                self.stop(Reason::Survivors, now);
+                self.asked = true;
+                Some(Action::Ask)
+            }
+            Event::Kill => self.kill(now),
+            Event::Time
+            | Event::Output
+            | Event::LeadersGone
+            | Event::Settled
+            | Event::Looked { .. } => None,
+        }
+    }
+
+    /// It can be told how it ended.
+    fn end(&mut self, last: Action) -> Option<Action> {
+        match self.limits.after {
+            After::Finish => {
+                self.phase = Phase::Over;
+                Some(last)
+            }
+            After::Linger => {
+                self.phase = Phase::Lingering;
+                let answered = std::mem::replace(&mut self.answered, true);
+                Some(if answered { Action::Look } else { Action::Answer })
+            }
+        }
     }
 
     fn stop(&mut self, reason: Reason, now: Duration) {
@@ -328,6 +413,7 @@ mod tests {
             idle: idle.map(ms),
             grace: ms(500),
             survivors,
+            after: After::Finish,
         })
     }
 
@@ -363,7 +449,7 @@ mod tests {
 
     #[test]
     fn an_output_that_nobody_takes_does_not_outlast_kill_cancel_or_the_limit() {
-        for event in [Event::Kill, Event::Cancel] {
+        for event in [Event::Kill, Event::Stop(Reason::Cancelled)] {
             let mut life = life(None, None, Survivors::Keep);
             life.on(Event::LeadersGone, ms(5));
             assert_eq!(life.next_time(), None);
@@ -450,6 +536,50 @@ mod tests {
             }
         }
         assert!((10..1000).contains(&kills), "{kills} kills: neither lazy nor frantic");
+    }
+
+    fn lingering(survivors: Survivors) -> Life {
+        Life::new(Limits {
+            timeout: None,
+            idle: None,
+            grace: ms(500),
+            survivors,
+            after: After::Linger,
+        })
+    }
+
+    #[test]
+    fn under_a_supervisor_the_answer_comes_first_and_the_end_when_nobody_is_left() {
+        let mut life = lingering(Survivors::Keep);
+        life.on(Event::PipesClosed, ms(4));
+        assert_eq!(life.on(Event::LeadersGone, ms(5)), Some(Action::Answer));
+        assert_eq!(life.on(EMPTY, ms(5)), Some(Action::Finish));
+
+        let mut life = lingering(Survivors::Keep);
+        life.on(Event::LeadersGone, ms(5));
+        life.on(Event::Settled, ms(5));
+        assert_eq!(life.on(Event::Time, ms(105)), Some(Action::Answer));
+        assert_eq!(life.on(SOMEBODY, ms(105)), None);
+        assert_eq!(life.next_time(), None, "nothing is polled for");
+        assert_eq!(life.on(Event::Orphan, ms(200)), Some(Action::Look));
+        assert_eq!(life.on(EMPTY, ms(200)), None, "somebody else holds the pipe");
+        assert_eq!(life.on(Event::PipesClosed, ms(300)), Some(Action::Look));
+        assert_eq!(life.on(EMPTY, ms(300)), Some(Action::Finish));
+    }
+
+    #[test]
+    fn survivors_that_linger_can_be_stopped_and_the_ending_stays() {
+        let mut life = lingering(Survivors::Keep);
+        life.on(Event::LeadersGone, ms(5));
+        life.on(Event::Settled, ms(5));
+        assert_eq!(life.on(Event::Time, ms(105)), Some(Action::Answer));
+        assert_eq!(life.on(SOMEBODY, ms(105)), None);
+        assert_eq!(life.on(Event::Stop(Reason::Cancelled), ms(200)), Some(Action::Ask));
+        assert_eq!(life.on(Event::Time, ms(700)), Some(Action::Kill));
+        assert_eq!(life.on(EMPTY, ms(700)), Some(Action::Kill));
+        assert_eq!(life.on(EMPTY, ms(701)), None);
+        assert_eq!(life.on(Event::PipesClosed, ms(702)), Some(Action::Look), "not told twice");
+        assert_eq!(life.on(EMPTY, ms(702)), Some(Action::Finish));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags};
 
 use super::handle::{Request, Shared};
 use super::janitor;
-use super::life::{Action, Event, Life};
+use super::life::{Action, Event, Life, Reason};
 use super::plumbing::{Fed, Feed, Source};
 use super::verdict::Evidence;
 use crate::capture::{HeadTail, Order};
@@ -57,8 +57,10 @@ impl Clock {
 
 /// What a descriptor is watched for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wants {
+pub enum Wants {
+    /// That it can be read.
     Read,
+    /// That it can be written.
     Write,
 }
 
@@ -83,10 +85,10 @@ pub(crate) struct Machine {
     pub(super) hold_stdout: bool,
     pub(super) notes: Vec<String>,
 
-    pub(super) leaders: Vec<Leader>,
+    pub(crate) leaders: Vec<Leader>,
     pub(super) first_pid: u32,
-    pub(super) tree: Tree,
-    pub(super) life: Life,
+    pub(crate) tree: Tree,
+    pub(crate) life: Life,
     pub(super) clock: Clock,
     pub(super) started_at: SystemTime,
 
@@ -102,17 +104,25 @@ pub(crate) struct Machine {
     pub(super) loan: Option<Loan>,
     /// In the caller's group, on the caller's terminal.
     pub(super) on_terminal: bool,
-    pub(super) requested: Vec<Signal>,
+    pub(crate) requested: Vec<Signal>,
     pub(super) cancel_seen: bool,
     pub(super) settled: bool,
     pub(super) closed: bool,
     pub(super) over: bool,
     pub(super) survivors: Vec<Survivor>,
+    /// The outcome of a run that lingers, until it is taken.
+    pub(super) answer: Option<Outcome>,
 }
 
 impl Machine {
     pub(crate) fn pid(&self) -> u32 {
         self.first_pid
+    }
+
+    /// Our side of its terminal, a second time.
+    pub(crate) fn terminal(&self) -> Option<OwnedFd> {
+        let source = self.sources.iter().find(|source| !source.is_pipe)?;
+        sysio::duplicate(source.fd.as_ref()?.as_fd()).ok()
     }
 
     /// Whether stdout was kept to be shown only on failure.
@@ -202,7 +212,15 @@ impl Machine {
                 self.act(Event::Time);
             }
         }
+        if self.life.lingers() {
+            return self.answer.take();
+        }
         self.over.then(|| self.finish())
+    }
+
+    /// Whether nothing of it is left to be looked after.
+    pub(crate) fn is_over(&self) -> bool {
+        self.over
     }
 
     fn wait(&mut self, limit: Option<Duration>) {
@@ -243,7 +261,7 @@ impl Machine {
         }
         if parts.contains(&Part::Cancel) {
             self.cancel_seen = true;
-            self.act(Event::Cancel);
+            self.act(Event::Stop(Reason::Cancelled));
         }
         if parts.contains(&Part::Handle) {
             self.obey();
@@ -269,7 +287,7 @@ impl Machine {
                     }
                 }
                 Request::Kill => self.act(Event::Kill),
-                Request::Cancel => self.act(Event::Cancel),
+                Request::Cancel => self.act(Event::Stop(Reason::Cancelled)),
             }
         }
     }
@@ -295,7 +313,7 @@ impl Machine {
     }
 
     /// Tells the life what happened and does what it wants, until it wants nothing more.
-    pub(super) fn act(&mut self, event: Event) {
+    pub(crate) fn act(&mut self, event: Event) {
         let mut next = self.life.on(event, self.clock.now());
         while let Some(action) = next {
             next = match action {
@@ -309,6 +327,10 @@ impl Machine {
                 Action::LetGo => {
                     self.let_go();
                     None
+                }
+                Action::Answer => {
+                    self.answer = Some(self.finish());
+                    self.looked(self.tree.seek(&self.leaders))
                 }
                 Action::Finish => {
                     self.over = true;
@@ -408,7 +430,9 @@ impl Machine {
         for mut leader in std::mem::take(&mut self.leaders) {
             let Some((status, used)) = leader.reap() else {
                 // Given up: it is listed as a survivor, and collected whenever it ends.
-                janitor::collect(leader);
+                if !self.life.lingers() {
+                    janitor::collect(leader);
+                }
                 unended = true;
                 statuses.push(None);
                 continue;
@@ -436,7 +460,7 @@ impl Machine {
         if self.survivors.is_empty() && self.tree.may_have_survivors() {
             self.list_survivors();
         }
-        if !self.survivors.is_empty() {
+        if !self.survivors.is_empty() && !self.life.lingers() {
             janitor::keep(self.tree.take_cgroup(), &self.survivors);
         }
         let [stdout, stderr] = std::mem::take(&mut self.captures).map(|c| c.map(HeadTail::finish));

@@ -11,7 +11,7 @@ pub(crate) mod blocking;
 mod forward;
 pub(crate) mod handle;
 pub(crate) mod janitor;
-mod life;
+pub(crate) mod life;
 pub(crate) mod machine;
 pub(crate) mod plan;
 mod plumbing;

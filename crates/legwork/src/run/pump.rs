@@ -59,7 +59,9 @@ impl Machine {
         if let Some(forward) = &mut source.forward {
             forward.take(bytes);
         }
-        if source.capture {
+        if let Some(supervised) = &self.options.supervised {
+            supervised.sink.take(stream, bytes);
+        } else if source.capture {
             if let Some(capture) = &mut self.captures[stream as usize] {
                 capture.write(bytes);
             }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use super::handle::Shared;
-use super::life::{Event, Life, Limits};
+use super::life::{After, Event, Life, Limits};
 use super::machine::{Clock, Machine};
 use super::plan::{Plan, Stage};
 use super::plumbing::{self, Ends, Plumbing};
@@ -16,7 +16,7 @@ use crate::ending::NotStarted;
 use crate::error::{CommandError, Result};
 use crate::options::{Containment, Terminal};
 use crate::sys::process::Leader;
-use crate::sys::spawn::{self, Group, Refused, Setup, Step};
+use crate::sys::spawn::{self, Group, Kinship, Refused, Setup, Step};
 use crate::sys::terminal::{self, Loan};
 use crate::{find, quote};
 
@@ -50,7 +50,8 @@ impl Machine {
             let _ = writeln!(std::io::stderr(), "$ {}", shown(&plan.stages));
         }
         let capture = |stream| {
-            let wanted = sources.iter().any(|source| source.stream == stream && source.capture);
+            let wanted = plan.options.supervised.is_none()
+                && sources.iter().any(|source| source.stream == stream && source.capture);
             wanted.then(|| HeadTail::new(plan.capture_limit()))
         };
         let captures = [capture(Stream::Stdout), capture(Stream::Stderr)];
@@ -59,6 +60,7 @@ impl Machine {
             idle: plan.options.idle_timeout,
             grace: plan.grace(),
             survivors: plan.options.survivors.unwrap_or_default(),
+            after: if plan.options.supervised.is_some() { After::Linger } else { After::Finish },
         });
         let mut machine = Machine {
             command,
@@ -87,6 +89,7 @@ impl Machine {
             closed: false,
             over: false,
             survivors: Vec::new(),
+            answer: None,
             options: plan.options,
         };
         for (stage, ends) in plan.stages.iter().zip(&ends) {
@@ -100,7 +103,9 @@ impl Machine {
 
     fn spawn(&mut self, stage: &Stage, ends: &Ends) -> Result<(), Refused> {
         let group = match self.leaders.first() {
-            _ if stage.pty.is_some() => Group::Session,
+            // Under a supervisor a session of its own: in its supervisor's, it would share that
+            // one's turn of the processor, and being killed would come late.
+            _ if stage.pty.is_some() || self.life.lingers() => Group::Session,
             _ if self.on_terminal => Group::Callers,
             Some(first) => Group::Join(first.pid()),
             None => Group::Own,
@@ -137,6 +142,7 @@ impl Machine {
                 nice: stage.nice,
                 oom_score_adj: stage.oom_score_adj.as_deref(),
                 cgroup: cgroup.map(|cgroup| cgroup.directory()),
+                kinship: Kinship::Child,
             })?;
             Ok(Leader::new(spawned))
         })

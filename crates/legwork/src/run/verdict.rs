@@ -48,6 +48,7 @@ impl Evidence<'_> {
         let cause = match self.reason {
             Some(Reason::Deadline) => Some(Cause::Deadline),
             Some(Reason::Idle) => Some(Cause::Idle),
+            Some(Reason::OutputLimit) => Some(Cause::OutputLimit),
             Some(Reason::Cancelled) => Some(Cause::Cancelled),
             Some(Reason::Killed | Reason::Survivors) | None => None,
         };
@@ -84,7 +85,7 @@ mod tests {
 
     #[test]
     fn nothing_that_legwork_ended_is_a_success() {
-        for reason in [Reason::Deadline, Reason::Idle, Reason::Cancelled] {
+        for reason in [Reason::Deadline, Reason::Idle, Reason::OutputLimit, Reason::Cancelled] {
             let evidence = evidence(Some(reason), false);
             let ending = evidence.whole(&[evidence.stage(Some(EXITED))]);
             assert!(!ending.success(), "{reason:?}");

@@ -90,21 +90,63 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE | libc::ENOMEM))
 }
 
+/// More than that is not looked at in one go: whoever has so many has more in a moment.
+const CROWD: usize = 4096;
+
+/// Shows everyone below a process, zombies included, parents before children; what `each` says no
+/// to is not descended into. Read from the kernel's own lists where it keeps them, which costs by
+/// the size of the tree and not of the machine.
+pub(crate) fn descend(root: i32, each: &mut dyn FnMut(&Stat) -> bool) -> io::Result<()> {
+    let mut pending = vec![root];
+    let mut seen = 0;
+    let mut everybody: Option<Vec<Stat>> = None;
+    while let Some(parent) = pending.pop() {
+        let children = match &everybody {
+            None => match children_of(parent) {
+                Ok(children) => children,
+                Err(error) if is_shortage(&error) => return Err(error),
+                // No lists here, unless it is only this one process that has ended.
+                Err(_) if parent != root => continue,
+                Err(_) => {
+                    let all = everybody.insert(all()?);
+                    all.iter().filter(|stat| stat.parent == parent).copied().collect()
+                }
+            },
+            Some(all) => all.iter().filter(|stat| stat.parent == parent).copied().collect(),
+        };
+        for child in children {
+            if seen == CROWD {
+                return Ok(());
+            }
+            seen += 1;
+            if each(&child) {
+                pending.push(child.pid);
+            }
+        }
+    }
+    Ok(())
+}
+
+fn children_of(parent: i32) -> io::Result<Vec<Stat>> {
+    let mut children = Vec::new();
+    for thread in fs::read_dir(format!("/proc/{parent}/task"))? {
+        let list = fs::read_to_string(thread?.path().join("children"))?;
+        children.extend(list.split_ascii_whitespace().filter_map(|pid| stat(pid.parse().ok()?)));
+    }
+    Ok(children)
+}
+
+/// Whether a process was started with this first argument.
+pub(crate) fn first_argument_is(pid: i32, argument: &str) -> bool {
+    command(pid).get(1).is_some_and(|first| first == argument)
+}
+
 /// The children of this process. Read from the kernel's own list where it keeps one, which is
 /// cheaper than looking at everybody.
 pub(crate) fn children_of_this_process() -> Vec<Stat> {
-    let listed = || -> Option<Vec<Stat>> {
-        let mut children = Vec::new();
-        for thread in fs::read_dir("/proc/self/task").ok()? {
-            let list = fs::read_to_string(thread.ok()?.path().join("children")).ok()?;
-            children
-                .extend(list.split_ascii_whitespace().filter_map(|pid| stat(pid.parse().ok()?)));
-        }
-        Some(children)
-    };
     let own = std::process::id() as i32;
     let seek = || all().unwrap_or_default().into_iter().filter(|stat| stat.parent == own).collect();
-    listed().unwrap_or_else(seek)
+    children_of(own).unwrap_or_else(|_| seek())
 }
 
 /// Whether the environment that a process was started with holds `name` with `token` among its

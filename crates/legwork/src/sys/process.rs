@@ -166,8 +166,9 @@ fn usage_of(usage: &libc::rusage) -> Usage {
     }
 }
 
-/// Collects a child that failed before its program ran. It has exited already.
-pub(crate) fn reap_failed(pidfd: BorrowedFd<'_>) {
+/// Collects a child that has exited already: it failed before its program ran, or was there only to
+/// start another.
+pub(crate) fn reap_exited(pidfd: BorrowedFd<'_>) {
     // Where the host ignores SIGCHLD there is nothing to collect, and that is fine.
     while let Err(error) = collect(pidfd, 0) {
         if error.kind() != io::ErrorKind::Interrupted {

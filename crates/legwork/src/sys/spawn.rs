@@ -59,6 +59,16 @@ pub(crate) struct Setup<'a> {
     pub(crate) nice: Option<i32>,
     pub(crate) oom_score_adj: Option<&'a CStr>,
     pub(crate) cgroup: Option<BorrowedFd<'a>>,
+    pub(crate) kinship: Kinship,
+}
+
+/// Whose child it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kinship {
+    /// Ours: its pid is held until we collect it.
+    Child,
+    /// Nobody's who would have to collect it: its parent is gone when its program begins.
+    Orphan,
 }
 
 /// A child that runs its program.
@@ -182,6 +192,9 @@ struct Shared {
     limit_count: usize,
     nice: Option<i32>,
     oom_score_adj: *const c_char,
+    kinship: Kinship,
+    /// The stack of an orphan's own first steps.
+    second_stack: *mut c_void,
     /// Where it failed and with which errno; -1 while it has not.
     step: c_int,
     errno: c_int,
@@ -197,6 +210,13 @@ struct KernelSigaction {
 }
 
 const STACK: usize = 64 * 1024;
+
+/// Starts a process that is nobody's child, as `setup` says.
+pub(crate) fn spawn_orphan(setup: &Setup<'_>) -> Result<(), Refused> {
+    let between = spawn(&Setup { kinship: Kinship::Orphan, ..*setup })?;
+    super::process::reap_exited(between.pidfd.as_fd());
+    Ok(())
+}
 
 /// Starts a child as `setup` says. The calling thread sleeps until the program runs or the kernel
 /// has refused; in the latter case no process is left.
@@ -214,10 +234,14 @@ pub(crate) fn spawn(setup: &Setup<'_>) -> Result<Spawned, Refused> {
         limit_count: setup.limits.len(),
         nice: setup.nice,
         oom_score_adj: setup.oom_score_adj.map_or(ptr::null(), CStr::as_ptr),
+        kinship: setup.kinship,
+        second_stack: ptr::null_mut(),
         step: -1,
         errno: 0,
     };
     let mut stack: Vec<MaybeUninit<u128>> = Vec::with_capacity(STACK / size_of::<u128>());
+    // Stacks grow downwards: the lower half is the second one's.
+    shared.second_stack = stack.as_mut_ptr().wrapping_add(stack.capacity() / 2).cast();
     let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::CLONE_PIDFD;
     let mut pidfd: RawFd = -1;
 
@@ -274,7 +298,7 @@ pub(crate) fn spawn(setup: &Setup<'_>) -> Result<Spawned, Refused> {
         error: io::Error::from_raw_os_error(libc::EAGAIN),
     })?;
     if let Some(step) = usize::try_from(step).ok().and_then(|step| Step::ALL.get(step)) {
-        super::process::reap_failed(pidfd.as_fd());
+        super::process::reap_exited(pidfd.as_fd());
         return Err(Refused { step: *step, error: io::Error::from_raw_os_error(errno) });
     }
     Ok(Spawned { pid, pidfd })
@@ -290,6 +314,17 @@ extern "C" fn enter(arg: *mut c_void) -> ! {
     // points to is valid; only async-signal-safe calls are made, and nothing is allocated.
     unsafe {
         let shared = arg.cast::<Shared>();
+        if (*shared).kinship == Kinship::Orphan {
+            (*shared).kinship = Kinship::Child;
+            let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+            // We sleep until the second one has executed its program, as our parent does for us.
+            let pid = libc::clone(enter_with_status, (*shared).second_stack, flags, arg);
+            if pid == -1 {
+                ptr::write_volatile(&raw mut (*shared).errno, *libc::__errno_location());
+                ptr::write_volatile(&raw mut (*shared).step, Step::Clone as c_int);
+            }
+            libc::_exit(0)
+        }
         let Err(step) = become_program(&*shared);
         let errno = *libc::__errno_location();
         ptr::write_volatile(&raw mut (*shared).errno, errno);

@@ -29,16 +29,19 @@ mod id;
 mod local;
 mod log;
 mod place;
+mod protocol;
+mod record;
 mod report;
 mod secrets;
 mod spec;
 mod state;
+mod supervisor;
 mod wire;
 
 pub use error::{JobError, NotStarted};
 pub use evidence::{BlockedOn, Evidence, Listening, Protocol, WaitsFor};
 pub use id::{BadId, JobId};
-pub use local::{Local, supervise_if_asked};
+pub use local::Local;
 pub use log::{Facts, LogError, LogReader, LogWriter, Piece, Stretch};
 pub use place::{
     Attached, Attachment, Condition, Ensured, Filter, Gather, Met, OnTimeout, Page, Place, Pruned,
@@ -47,4 +50,5 @@ pub use place::{
 pub use report::{Process, REPORT_SCHEMA, Report, State, Used};
 pub use secrets::{Mask, looks_secret};
 pub use spec::{Input, JobSpec, LOG_LIMIT, OnLogLimit, Size, What};
-pub use state::StateError;
+pub use state::{StateDir, StateError};
+pub use supervisor::supervise_if_asked;

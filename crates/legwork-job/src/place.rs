@@ -56,8 +56,10 @@ pub struct Reading {
 /// Which jobs to list.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
-    /// Also those that have ended long ago; else the live ones and those that ended within a day.
+    /// Only in one of these states; in any, where there is none.
     pub states: Vec<State>,
+    /// Of those that have ended, only those that did so within this time.
+    pub ended_within: Option<Duration>,
     /// Only of this name.
     pub name: Option<String>,
     /// Only with all of these labels.
@@ -185,6 +187,8 @@ pub struct Writing {
 pub struct Written {
     /// How many bytes the job's input has taken.
     pub bytes: u64,
+    /// How many more will be given to it when it reads.
+    pub queued: u64,
     /// Whether this request had been made before: nothing was written again.
     pub repeated: bool,
 }

@@ -51,7 +51,7 @@ pub fn looks_secret(name: &OsStr) -> bool {
 /// mask.flush(|bytes| written.extend_from_slice(bytes));
 /// assert_eq!(written, b"login with ************** done\n");
 /// ```
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Mask {
     secrets: Vec<Vec<u8>>,
     finder: Option<AhoCorasick>,
@@ -79,6 +79,11 @@ impl Mask {
             AhoCorasick::builder().match_kind(MatchKind::Standard).build(&secrets).ok()
         };
         Mask { secrets, finder, held: Vec::new() }
+    }
+
+    /// A mask that hides nothing.
+    pub(crate) fn none() -> Mask {
+        Mask { secrets: Vec::new(), finder: None, held: Vec::new() }
     }
 
     /// A mask for the variables of an environment: those that look like secrets, and those named.
@@ -156,6 +161,20 @@ impl Mask {
         }
     }
 
+    /// All of these bytes, masked: an argument.
+    ///
+    /// ```
+    /// let mask = legwork_job::Mask::new(["hunter2hunter2"]);
+    /// assert_eq!(mask.bytes(b"--password=hunter2hunter2"), b"--password=**************");
+    /// ```
+    pub fn bytes(&self, bytes: &[u8]) -> Vec<u8> {
+        let mut bytes = bytes.to_vec();
+        if let Some(finder) = &self.finder {
+            cover(finder, &mut bytes);
+        }
+        bytes
+    }
+
     /// A whole text, masked: a command line, a screen.
     ///
     /// ```
@@ -163,10 +182,7 @@ impl Mask {
     /// assert_eq!(mask.text("curl -u me:hunter2hunter2"), "curl -u me:**************");
     /// ```
     pub fn text(&self, text: &str) -> String {
-        let mut bytes = text.as_bytes().to_vec();
-        if let Some(finder) = &self.finder {
-            cover(finder, &mut bytes);
-        }
+        let bytes = self.bytes(text.as_bytes());
         // Whole secrets were replaced, so what was UTF-8 is; a value that is no text covers whole
         // characters or none.
         String::from_utf8_lossy(&bytes).into_owned()

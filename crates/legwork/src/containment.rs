@@ -361,9 +361,9 @@ impl Remnant {
     }
 }
 
-/// Everyone below this process who lives, but for supervisors of other jobs and their jobs. Ended
-/// orphans are collected on the way.
-fn descendants(leaders: &[Leader]) -> io::Result<Found> {
+/// Collects every ended child of this process that is no leader. For a process all of whose
+/// children are its one run's.
+pub(crate) fn collect_children(leaders: &[Leader]) {
     for child in proc::children_of_this_process() {
         let is_leader = leaders.iter().any(|leader| raw(leader) == child.pid);
         if child.is_zombie()
@@ -373,6 +373,12 @@ fn descendants(leaders: &[Leader]) -> io::Result<Found> {
             process::reap_foster_child(pidfd.as_fd());
         }
     }
+}
+
+/// Everyone below this process who lives, but for supervisors of other jobs and their jobs. Ended
+/// orphans are collected on the way.
+fn descendants(leaders: &[Leader]) -> io::Result<Found> {
+    collect_children(leaders);
     let mut members = Vec::new();
     proc::descend(std::process::id() as i32, &mut |stat| {
         // A supervisor leads a session of its own.

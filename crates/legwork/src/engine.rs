@@ -122,6 +122,7 @@ impl Engine {
 
     /// To be called when a child of this process has ended or been stopped.
     pub fn children_changed(&mut self) {
+        containment::collect_children(&self.machine.leaders);
         self.machine.act(Event::Orphan);
     }
 
@@ -196,18 +197,23 @@ pub fn end_remnant(marker: &str, leader: Option<(u32, u64)>) -> io::Result<usize
     Ok(containment::Remnant { marker: marker.to_owned(), leader }.end()?.len())
 }
 
-/// Starts a program that is nobody's child, in a session of its own, with `stdin` as its fd 0,
+/// Starts a program, under this name, that is nobody's child, in a session of its own, with `stdin` as its fd 0,
 /// nothing on the others, and none of this process's other files. It has this process's
 /// environment but for [`MARKER`]: whatever this process belongs to, that one does not.
 ///
 /// # Errors
 /// What the kernel said.
-pub fn detach(program: &Path, args: &[&OsStr], stdin: BorrowedFd<'_>) -> io::Result<()> {
+pub fn detach(
+    program: &Path,
+    name: &OsStr,
+    args: &[&OsStr],
+    stdin: BorrowedFd<'_>,
+) -> io::Result<()> {
     let null = crate::sys::io::null()?;
     let Some(path) = c_string(program.as_os_str()) else {
         return Err(io::ErrorKind::InvalidInput.into());
     };
-    let argv = std::iter::once(program.as_os_str()).chain(args.iter().copied());
+    let argv = std::iter::once(name).chain(args.iter().copied());
     let vars: Vec<(OsString, OsString)> =
         std::env::vars_os().filter(|(name, _)| name != MARKER).collect();
     let equals = OsStr::new("=");

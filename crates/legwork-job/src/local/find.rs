@@ -1,0 +1,116 @@
+//! Which job a text means.
+
+use super::{Local, observe};
+use crate::error::JobError;
+use crate::id::JobId;
+use crate::record::Record;
+use crate::state::Session;
+
+/// Names and ids that are offered instead.
+const OFFERS: usize = 3;
+
+pub(super) fn session(text: Option<&str>) -> Result<Option<Session>, JobError> {
+    text.map(|text| {
+        text.parse::<Session>().map_err(|error| JobError::Invalid {
+            field: "session",
+            problem: error.to_string(),
+            hint: "for example `ci/build-7`".into(),
+        })
+    })
+    .transpose()
+}
+
+/// Whether who goes by `session` sees a job of `of`.
+pub(super) fn sees(session: Option<&Session>, of: Option<&str>) -> bool {
+    let Some(session) = session else {
+        return true;
+    };
+    of.and_then(|of| of.parse::<Session>().ok()).is_some_and(|of| session.contains(&of))
+}
+
+impl Local {
+    pub(super) fn find_job(
+        &self,
+        reference: &str,
+        session: Option<&str>,
+    ) -> Result<JobId, JobError> {
+        let session = self::session(session)?;
+        let names = self.state.names()?;
+        let mut named: Vec<JobId> = names
+            .iter()
+            .filter(|named| named.name == reference)
+            .filter(|named| sees(session.as_ref(), named.session.as_ref().map(Session::as_str)))
+            .map(|named| named.id)
+            .filter(|id| self.state.job_folder(id).exists())
+            .collect();
+        if named.len() > 1 {
+            let live: Vec<JobId> =
+                named.iter().copied().filter(|id| observe::is_live(&self.state, *id)).collect();
+            match live.len() {
+                0 => named.sort_by_key(|id| self.started_at(*id)),
+                _ => named = live,
+            }
+            if named.len() > 1 && observe::is_live(&self.state, named[0]) {
+                let ids = named.iter().map(JobId::to_string).collect();
+                return Err(JobError::Ambiguous { reference: reference.to_owned(), ids });
+            }
+        }
+        if let Some(id) = named.last() {
+            return Ok(*id);
+        }
+        // A whole id needs no list.
+        if let Ok(id) = reference.parse::<JobId>()
+            && let Ok(record) = Record::load(&self.state.job_folder(&id), id)
+            && sees(session.as_ref(), record.session.as_deref())
+        {
+            return Ok(id);
+        }
+        let visible = |id: &JobId| match Record::load(&self.state.job_folder(id), *id) {
+            Ok(record) => sees(session.as_ref(), record.session.as_deref()),
+            // One that cannot be read is found, so that it can be named.
+            Err(JobError::NotFound { .. }) => false,
+            Err(_) => session.is_none(),
+        };
+        let ids: Vec<JobId> = self.state.job_ids()?.ids;
+        let matching: Vec<JobId> = ids
+            .iter()
+            .copied()
+            .filter(|id| !reference.is_empty() && id.as_str().starts_with(reference))
+            .filter(visible)
+            .collect();
+        match &matching[..] {
+            [id] => Ok(*id),
+            [] => {
+                let names = names
+                    .into_iter()
+                    .filter(|named| {
+                        sees(session.as_ref(), named.session.as_ref().map(Session::as_str))
+                    })
+                    .map(|named| named.name);
+                let all = names.chain(ids.iter().map(JobId::to_string));
+                Err(JobError::NotFound {
+                    reference: reference.to_owned(),
+                    near: nearest(reference, all),
+                })
+            }
+            several => {
+                let ids = several.iter().map(JobId::to_string).collect();
+                Err(JobError::Ambiguous { reference: reference.to_owned(), ids })
+            }
+        }
+    }
+
+    fn started_at(&self, id: JobId) -> u64 {
+        Record::load(&self.state.job_folder(&id), id).map_or(0, |record| record.started_at_ms)
+    }
+}
+
+fn nearest(text: &str, among: impl Iterator<Item = String>) -> Vec<String> {
+    let mut near: Vec<(f64, String)> = among
+        .map(|other| (strsim::jaro_winkler(text, &other), other))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .collect();
+    near.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
+    near.dedup_by(|one, other| one.1 == other.1);
+    near.into_iter().take(OFFERS).map(|(_, name)| name).collect()
+}

@@ -1,0 +1,107 @@
+//! The line to a job's supervisor.
+
+use std::fs::File;
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::JobError;
+use crate::id::JobId;
+use crate::protocol::{self, Answer, Ask};
+use crate::record::SOCKET;
+
+/// A supervisor answers at once what it can answer at once; one that does not is stopped, or its
+/// machine is out of breath.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+#[derive(Debug)]
+pub(super) struct Line {
+    pub(super) id: JobId,
+    stream: UnixStream,
+}
+
+impl Line {
+    pub(super) fn new(id: JobId, stream: UnixStream) -> Line {
+        Line { id, stream }
+    }
+
+    /// Goes to the supervisor. `None` where nobody listens any more.
+    pub(super) fn to(folder: &Path, id: JobId) -> Result<Option<Line>, JobError> {
+        // Through the folder's descriptor: a socket's address has room for 108 bytes only.
+        let connected = File::open(folder).and_then(|folder| {
+            UnixStream::connect(format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd()))
+        });
+        match connected {
+            Ok(stream) => Ok(Some(Line { id, stream })),
+            Err(error)
+                if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(JobError::Unreachable {
+                id,
+                why: error.to_string(),
+                hint: "try again",
+            }),
+        }
+    }
+
+    pub(super) fn fd(&self) -> BorrowedFd<'_> {
+        self.stream.as_fd()
+    }
+
+    pub(super) fn into_stream(self) -> UnixStream {
+        self.stream
+    }
+
+    pub(super) fn send(&mut self, ask: &Ask) -> io::Result<()> {
+        self.stream.set_write_timeout(Some(PATIENCE))?;
+        protocol::send(ask, &mut self.stream)
+    }
+
+    /// Waits for the answer: for ever, unless said.
+    pub(super) fn receive(&mut self, limit: Option<Duration>) -> io::Result<Answer> {
+        self.stream.set_read_timeout(limit)?;
+        protocol::receive_message(&mut self.stream)
+    }
+
+    /// Asks and waits for the answer. `None` where the supervisor has gone: the job is over.
+    pub(super) fn ask(&mut self, ask: &Ask) -> Result<Option<Answer>, JobError> {
+        let answer = self.send(ask).and_then(|()| self.receive(Some(PATIENCE)));
+        self.heard(answer)
+    }
+
+    /// What became of a question.
+    pub(super) fn heard(&self, answer: io::Result<Answer>) -> Result<Option<Answer>, JobError> {
+        let id = self.id;
+        match answer {
+            Ok(Answer::NotUnderstood { v, why }) => Err(JobError::Unreachable {
+                id,
+                why: format!("it speaks version {v} of the protocol and answered: {why}"),
+                hint: "use the legwork that started it",
+            }),
+            Ok(answer) => Ok(Some(answer)),
+            Err(error) if is_gone(&error) => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+                Err(JobError::Unreachable {
+                    id,
+                    why: format!("no answer in {} seconds", PATIENCE.as_secs()),
+                    hint: "it may have been stopped with SIGSTOP; try again",
+                })
+            }
+            Err(error) => {
+                Err(JobError::Unreachable { id, why: error.to_string(), hint: "try again" })
+            }
+        }
+    }
+}
+
+/// Whether the other side has hung up.
+pub(super) fn is_gone(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset | ErrorKind::BrokenPipe
+    )
+}

@@ -39,7 +39,7 @@ mod supervisor;
 mod wire;
 
 pub use error::{JobError, NotStarted};
-pub use evidence::{BlockedOn, Evidence, Listening, Protocol, WaitsFor};
+pub use evidence::{BlockedOn, Evidence, Listening, ProcessFacts, ProcessTree, Protocol, WaitsFor};
 pub use id::{BadId, JobId};
 pub use local::Local;
 pub use log::{Facts, LogError, LogReader, LogWriter, Piece, Stretch};

@@ -117,14 +117,29 @@ pub(crate) struct Birth {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Born {
-    Started { id: JobId },
+    Started {
+        id: JobId,
+    },
     /// The request id was used for the same command.
-    Existing { id: JobId },
-    NameTaken { name: String, id: JobId },
-    RequestReused { request: String, id: JobId },
-    NotStarted { message: String, ending: legwork::Ending },
+    Existing {
+        id: JobId,
+    },
+    NameTaken {
+        name: String,
+        id: JobId,
+    },
+    RequestReused {
+        request: String,
+        id: JobId,
+    },
+    NotStarted {
+        message: String,
+        ending: legwork::Ending,
+    },
     /// Something on legwork's side.
-    Failed { why: String },
+    Failed {
+        why: String,
+    },
 }
 
 /// What is asked of a supervisor.
@@ -132,7 +147,9 @@ pub(crate) enum Born {
 #[serde(rename_all = "snake_case", tag = "op")]
 pub(crate) enum Ask {
     /// What is it doing? With `look`, its processes are looked at.
-    Facts { look: bool },
+    Facts {
+        look: bool,
+    },
     /// Tell me when the first of these happens.
     Wait(Wanted),
     Write {
@@ -141,12 +158,20 @@ pub(crate) enum Ask {
         close: bool,
         request_id: Option<String>,
     },
-    Signal { signal: i32, reach: Reach },
+    Signal {
+        signal: i32,
+        reach: Reach,
+    },
     /// Answered when nothing of it is left.
-    Stop { why: Why, grace_ms: Option<u64> },
+    Stop {
+        why: Why,
+        grace_ms: Option<u64>,
+    },
     Screen,
     /// From here on, bytes are typed; JSON is a new [`Size`].
-    Attach { size: Option<Size> },
+    Attach {
+        size: Option<Size>,
+    },
 }
 
 /// Why a job is stopped.
@@ -173,18 +198,32 @@ pub(crate) struct Wanted {
 #[serde(rename_all = "snake_case", tag = "is")]
 pub(crate) enum Answer {
     Facts(Facts),
-    Met { met: WhatMet },
-    Written { bytes: u64, queued: u64, repeated: bool },
-    Signalled { processes: Vec<Process> },
+    Met {
+        met: WhatMet,
+    },
+    Written {
+        bytes: u64,
+        queued: u64,
+        repeated: bool,
+    },
+    Signalled {
+        processes: Vec<Process>,
+    },
     Stopped,
     Screen(Screen),
     Attached,
     /// What was asked cannot be done with this job.
-    NotPossible { why: String, hint: String },
+    NotPossible {
+        why: String,
+        hint: String,
+    },
     /// No process is left.
     NothingLeft,
     /// The question is unknown, or made no sense.
-    NotUnderstood { v: u32, why: String },
+    NotUnderstood {
+        v: u32,
+        why: String,
+    },
 }
 
 /// What a supervisor knows now.

@@ -189,7 +189,7 @@ mod tests {
         // The shell becomes a program that never collects its child.
         let actor = Actor::new(["bash", "-c", "sleep 300 & exec sleep 301"]);
         let line = format!("/proc/{}/cmdline", actor.pid());
-        wait_for("the program", || (fs::read(&line).ok()? == b"sleep\0301\0").then_some(()));
+        wait_for("the program", || (fs::read(&line).ok()? == b"sleep\x00301\x00").then_some(()));
         for way in WAYS {
             wait_for("the child", || {
                 let tree = walk(actor.pid(), way, MOST).unwrap();
@@ -243,6 +243,19 @@ ctypes.CDLL(None).pthread_exit(None)";
         wait_for("a tenth of a second of it", || {
             tree(actor.pid()).unwrap().processes.first().filter(|p| p.cpu_ms >= 100).map(drop)
         });
+    }
+
+    #[test]
+    fn what_is_looked_at_is_bounded_too() {
+        let script = "import threading, time
+for _ in range(64): threading.Thread(target=time.sleep, args=(300,)).start()";
+        let actor = Actor::new(["python3", "-c", script]);
+        let threads = format!("/proc/{}/task", actor.pid());
+        wait_for("the threads", || (fs::read_dir(&threads).ok()?.count() > 64).then_some(()));
+        let cut = walk(actor.pid(), Way::Lists, 1).unwrap();
+        assert_eq!((cut.processes.len(), cut.capped), (0, true));
+        let whole = walk(actor.pid(), Way::Lists, MOST).unwrap();
+        assert_eq!((whole.processes.len(), whole.capped), (0, false));
     }
 
     #[test]

@@ -12,9 +12,7 @@ use super::line::{self, Line};
 use super::{Local, compose};
 use crate::error::JobError;
 use crate::id::JobId;
-use crate::place::{
-    Attached, Attachment, Reach, Screen, Signalled, Writing, Written,
-};
+use crate::place::{Attached, Attachment, Reach, Screen, Signalled, Writing, Written};
 use crate::protocol::{self, Answer, Ask, Kind, Why};
 use crate::report::Report;
 use crate::spec::Size;
@@ -47,11 +45,14 @@ impl Local {
                 hint: "write at most 8 MiB at a time".into(),
             });
         }
-        let answer = self.ask(id, &Ask::Write {
-            bytes: writing.bytes.clone(),
-            close: writing.close,
-            request_id: writing.request_id.clone(),
-        })?;
+        let answer = self.ask(
+            id,
+            &Ask::Write {
+                bytes: writing.bytes.clone(),
+                close: writing.close,
+                request_id: writing.request_id.clone(),
+            },
+        )?;
         match answer {
             Answer::Written { bytes, queued, repeated } => Ok(Written { bytes, queued, repeated }),
             other => Err(unexpected(id, &other)),
@@ -73,12 +74,7 @@ impl Local {
     }
 
     /// Ends a job, and waits until nothing of it is left.
-    pub(super) fn end(
-        &self,
-        id: JobId,
-        why: Why,
-        grace: Option<Duration>,
-    ) -> Result<(), JobError> {
+    pub(super) fn end(&self, id: JobId, why: Why, grace: Option<Duration>) -> Result<(), JobError> {
         let grace_ms = grace.map(|grace| grace.as_millis() as u64);
         let Some(mut line) = Line::to(&self.state.job_folder(&id), id)? else {
             return Ok(());

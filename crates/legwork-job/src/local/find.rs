@@ -35,6 +35,13 @@ impl Local {
         session: Option<&str>,
     ) -> Result<JobId, JobError> {
         let session = self::session(session)?;
+        // The caller's own session comes before those below it.
+        if let Some(session) = &session
+            && let Some(id) = self.state.lookup_name(Some(session), reference)?
+            && self.state.job_folder(&id).exists()
+        {
+            return Ok(id);
+        }
         let names = self.state.names()?;
         let mut named: Vec<JobId> = names
             .iter()

@@ -40,11 +40,9 @@ impl Line {
             {
                 Ok(None)
             }
-            Err(error) => Err(JobError::Unreachable {
-                id,
-                why: error.to_string(),
-                hint: "try again",
-            }),
+            Err(error) => {
+                Err(JobError::Unreachable { id, why: error.to_string(), hint: "try again" })
+            }
         }
     }
 

@@ -85,7 +85,11 @@ pub(crate) fn observe(state: &StateDir, here: &Identity, id: JobId) -> Result<Ob
         Whereabouts::Here => {}
         Whereabouts::Restarted => {
             if record.state.is_live() {
-                over(&mut record, Cause::MachineRestarted, "the machine was restarted while it ran");
+                over(
+                    &mut record,
+                    Cause::MachineRestarted,
+                    "the machine was restarted while it ran",
+                );
                 record.state = State::Ended;
             } else if let Some(end) = &mut record.end {
                 end.survivors.clear();

@@ -6,7 +6,7 @@ use super::{Local, observe};
 use crate::error::JobError;
 use crate::id::JobId;
 use crate::place::{Pruned, Pruning};
-use crate::record::{FILES, now_ms};
+use crate::record::{FILES, Record, now_ms};
 use crate::state::{self, Identity, Old, Pace, PrunePolicy};
 
 /// One start in so many looks for what is too old. It costs as much as a list.
@@ -15,7 +15,8 @@ const ONE_IN: u64 = 64;
 impl Local {
     pub(super) fn prune_jobs(&self, pruning: &Pruning) -> Result<Pruned, JobError> {
         let standard = PrunePolicy::default();
-        let said = pruning.older_than.is_some() || pruning.keep.is_some() || pruning.max_bytes.is_some();
+        let said =
+            pruning.older_than.is_some() || pruning.keep.is_some() || pruning.max_bytes.is_some();
         let policy = if said {
             PrunePolicy {
                 max_age: pruning.older_than,
@@ -73,16 +74,37 @@ impl Local {
             pruned.bytes += if pruning.dry_run {
                 self.bytes_of(id)
             } else {
+                self.release_claims(id);
                 state::remove_job_folder(&self.state, &id)?
             };
             pruned.jobs.push(id);
         }
+        if policy.pace == Pace::AtOnce && !pruning.dry_run {
+            let exists = |id: &JobId| self.state.job_folder(id).exists();
+            self.state.sweep(exists, std::time::SystemTime::now())?;
+        }
         Ok(pruned)
+    }
+
+    /// Gives back its name and its request id, where they still are its own.
+    fn release_claims(&self, id: JobId) {
+        let Ok(record) = Record::load(&self.state.job_folder(&id), id) else {
+            return;
+        };
+        let session = record.session.as_ref().and_then(|session| session.parse().ok());
+        // What stays is swept by the next prune that is asked for.
+        if let Some(name) = &record.name {
+            let _ = self.state.release_name(session.as_ref(), name, &id);
+        }
+        if let Some(request) = &record.request_id {
+            let _ = self.state.release_request(session.as_ref(), request, &id);
+        }
     }
 
     fn bytes_of(&self, id: JobId) -> u64 {
         let folder = self.state.job_folder(&id);
-        let size = |file: &&str| std::fs::metadata(folder.join(file)).map_or(0, |facts| facts.len());
+        let size =
+            |file: &&str| std::fs::metadata(folder.join(file)).map_or(0, |facts| facts.len());
         FILES.iter().map(|file| size(file)).sum()
     }
 }

@@ -130,7 +130,7 @@ fn look<C: DeserializeOwned>(folder: &Folder, file: &str) -> Result<Seen<C>, Sta
             found: v,
             known: VERSION,
         }),
-        Ok(_) => Ok(serde_json::from_slice(&bytes).map_or(Seen::Nothing, Seen::Claim)),
+        Ok(_) => Ok(serde_json::from_slice(&bytes).map_or(Seen::Junk, Seen::Claim)),
         Err(_) => Ok(Seen::Junk),
     }
 }

@@ -29,7 +29,7 @@ pub use error::StateError;
 pub(crate) use hash::fingerprint;
 pub(crate) use identity::{Identity, Whereabouts, compare};
 pub(crate) use labels::{Label, check_name};
-pub(crate) use names::NameError;
+pub(crate) use names::{NameClaim, NameError};
 pub(crate) use prune::{Old, Pace, PrunePolicy, doomed};
 pub(crate) use removal::{finish_removal, remove_job_folder};
 pub(crate) use requests::Request;

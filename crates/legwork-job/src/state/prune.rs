@@ -9,7 +9,7 @@ use std::time::Duration;
 use crate::JobId;
 
 /// How many jobs a gentle prune removes.
-const GENTLE: usize = 32;
+const GENTLE: usize = 128;
 
 /// What may stay.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -140,12 +140,12 @@ mod tests {
 
     #[test]
     fn what_nobody_asked_for_is_gentle_and_begins_with_the_oldest() {
-        let ages: Vec<u64> = (1_000..1_100).collect();
+        let ages: Vec<u64> = (1_000..1_200).collect();
         let jobs = jobs(&ages);
         let gone = doomed(&jobs, &PrunePolicy::default(), NOW);
-        assert_eq!(gone, ids(&jobs, &(68..100).rev().collect::<Vec<_>>()));
+        assert_eq!(gone, ids(&jobs, &(72..200).rev().collect::<Vec<_>>()));
         let all = PrunePolicy { pace: Pace::AtOnce, ..PrunePolicy::default() };
-        assert_eq!(doomed(&jobs, &all, NOW).len(), 100);
+        assert_eq!(doomed(&jobs, &all, NOW).len(), 200);
     }
 
     proptest! {

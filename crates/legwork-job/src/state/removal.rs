@@ -22,8 +22,7 @@ use crate::JobId;
 const REMOVING: &str = ".removing-";
 
 /// What lies in a job's folder. Others are removed as well; these without looking for them.
-pub(crate) const JOB_FILES: &[&str] =
-    &["record", "lock", "log", "index", "found", "socket", "record.new"];
+pub(crate) use crate::record::FILES as JOB_FILES;
 
 /// What was found among the jobs.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -12,8 +12,13 @@ use crate::report::Process;
 pub(super) enum Source {
     /// There is none that could be waited for.
     None,
-    Pipe { device: u64, inode: u64 },
-    Terminal { rdev: u64 },
+    Pipe {
+        device: u64,
+        inode: u64,
+    },
+    Terminal {
+        rdev: u64,
+    },
 }
 
 impl Source {

@@ -89,7 +89,12 @@ impl Mailbox {
         self.fd().filter(|_| !self.queue.is_empty())
     }
 
-    pub(super) fn post(&mut self, mut bytes: Vec<u8>, close: bool, request: Option<String>) -> Posted {
+    pub(super) fn post(
+        &mut self,
+        mut bytes: Vec<u8>,
+        close: bool,
+        request: Option<String>,
+    ) -> Posted {
         if let Some(request) = &request
             && let Some(known) = self.known.iter().find(|known| known.request == *request)
         {

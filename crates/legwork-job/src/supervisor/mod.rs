@@ -12,8 +12,8 @@
 mod life;
 mod lookout;
 mod mailbox;
-mod scribe;
 mod screen;
+mod scribe;
 mod serve;
 mod sys;
 mod visitor;
@@ -44,7 +44,7 @@ use crate::protocol::{self, Birth, Born};
 use crate::record::{self, Holder, LOCK, Record, SOCKET};
 use crate::secrets::Mask;
 use crate::spec::JobSpec;
-use crate::state::{Identity, NameError, Request, Session, StateDir};
+use crate::state::{Identity, NameClaim, NameError, Request, Session, StateDir};
 
 /// Becomes a supervisor where this process was started as one, and never returns then. A program
 /// that embeds this crate calls it first of all in its `main`; the binary `legwork` does.
@@ -146,11 +146,12 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
         );
         return Err(Born::Failed { why });
     }
-    let state = StateDir::at(&state_dir).map_err(|error| Born::Failed { why: error.to_string() })?;
+    let state =
+        StateDir::at(&state_dir).map_err(|error| Born::Failed { why: error.to_string() })?;
     let signals = Signals::take().map_err(|error| failed("take signals", error))?;
     let jobs = state.jobs_dir().map_err(|error| Born::Failed { why: error.to_string() })?;
     let mut nest = Nest::make(&jobs).map_err(|error| failed("make the job's folder", error))?;
-    claim(&state, &nest, &spec, &fingerprint)?;
+    let name = claim(&state, &nest, &spec, &fingerprint)?;
     // Relative paths of the spec are the caller's; they were made whole before.
     std::env::set_current_dir(&nest.folder)
         .map_err(|error| failed("enter the job's folder", error))?;
@@ -163,11 +164,10 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
     listener.set_nonblocking(true).map_err(|error| failed("make its socket", error))?;
     let identity = Identity::here().map_err(|error| Born::Failed { why: error.to_string() })?;
     let marker = format!("job-{}", nest.id);
-    let mut record =
-        Record::new(nest.id, &spec, &mask, fingerprint, identity, marker.clone());
+    let mut record = Record::new(nest.id, &spec, &mask, fingerprint, identity, marker.clone());
     record.store(here).map_err(|error| failed("write its record", error))?;
 
-    let scribe = Scribe::new(log, mask, spec.terminal, spec.log_limit, spec.on_log_limit);
+    let scribe = Scribe::new(log, mask.clone(), spec.terminal, spec.log_limit, spec.on_log_limit);
     let scribe = Arc::new(Mutex::new(scribe));
     let sink = Arc::clone(&scribe);
     let command = spec.to_job_command();
@@ -177,7 +177,7 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
     let mut engine = match started {
         Ok(engine) => engine,
         Err(error) => {
-            withdraw(&state, &nest, &spec);
+            withdraw(&state, &nest, &spec, name);
             let NotStarted { message, ending } = NotStarted::from(&error);
             return Err(Born::NotStarted { message, ending });
         }
@@ -204,6 +204,7 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
         scribe,
         mailbox,
         source,
+        mask,
         listener,
         signals,
         visitors: Vec::new(),
@@ -218,12 +219,16 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
 }
 
 /// Takes the name and the request id, or says whose they are.
-fn claim(state: &StateDir, nest: &Nest, spec: &JobSpec, fingerprint: &str) -> Result<(), Born> {
+fn claim(
+    state: &StateDir,
+    nest: &Nest,
+    spec: &JobSpec,
+    fingerprint: &str,
+) -> Result<Option<NameClaim>, Born> {
     let session = session(spec)?;
     if let Some(request) = &spec.request_id {
         let exists = |id: &JobId| state.job_folder(id).exists();
-        let claimed =
-            state.claim_request(session.as_ref(), request, &nest.id, fingerprint, exists);
+        let claimed = state.claim_request(session.as_ref(), request, &nest.id, fingerprint, exists);
         match claimed.map_err(|error| Born::Failed { why: error.to_string() })? {
             Request::Yours => {}
             Request::Same(id) => return Err(Born::Existing { id }),
@@ -232,21 +237,17 @@ fn claim(state: &StateDir, nest: &Nest, spec: &JobSpec, fingerprint: &str) -> Re
             }
         }
     }
-    if let Some(name) = &spec.name {
-        let is_live = |id: &JobId| observe::is_live(state, *id);
-        match state.claim_name(session.as_ref(), name, &nest.id, is_live) {
-            Ok(_) => {}
-            Err(NameError::Taken { id, .. }) => {
-                withdraw_request(state, nest, spec);
-                return Err(Born::NameTaken { name: name.clone(), id });
-            }
-            Err(error) => {
-                withdraw_request(state, nest, spec);
-                return Err(Born::Failed { why: error.to_string() });
-            }
+    let Some(name) = &spec.name else {
+        return Ok(None);
+    };
+    let is_live = |id: &JobId| observe::is_live(state, *id);
+    state.claim_name(session.as_ref(), name, &nest.id, is_live).map(Some).map_err(|error| {
+        withdraw(state, nest, spec, None);
+        match error {
+            NameError::Taken { name, id } => Born::NameTaken { name, id },
+            NameError::State(error) => Born::Failed { why: error.to_string() },
         }
-    }
-    Ok(())
+    })
 }
 
 fn session(spec: &JobSpec) -> Result<Option<Session>, Born> {
@@ -255,14 +256,11 @@ fn session(spec: &JobSpec) -> Result<Option<Session>, Born> {
 }
 
 /// Gives back what was claimed for a job that does not come to be.
-fn withdraw(state: &StateDir, nest: &Nest, spec: &JobSpec) {
-    withdraw_request(state, nest, spec);
-    if let (Some(name), Ok(session)) = (&spec.name, session(spec)) {
-        let _ = state.release_name(session.as_ref(), name, &nest.id);
+fn withdraw(state: &StateDir, nest: &Nest, spec: &JobSpec, name: Option<NameClaim>) {
+    // A claim without a job is anybody's.
+    if let Some(name) = name {
+        let _ = name.release(state);
     }
-}
-
-fn withdraw_request(state: &StateDir, nest: &Nest, spec: &JobSpec) {
     if let (Some(request), Ok(session)) = (&spec.request_id, session(spec)) {
         let _ = state.release_request(session.as_ref(), request, &nest.id);
     }

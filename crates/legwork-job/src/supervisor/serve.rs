@@ -21,6 +21,7 @@ use crate::place::{Reach, port_met};
 use crate::protocol::{self, Answer, Ask, Facts, Kind, Wanted, WhatMet, Why};
 use crate::record::{End, InputKind, Record, now_ms};
 use crate::report::{Process, Used};
+use crate::secrets::Mask;
 use crate::spec::Size;
 
 /// Between two looks at the processes, while somebody waits for a port or a prompt.
@@ -42,6 +43,7 @@ pub(super) struct Supervisor {
     pub(super) scribe: Arc<Mutex<Scribe>>,
     pub(super) mailbox: Mailbox,
     pub(super) source: Source,
+    pub(super) mask: Mask,
     pub(super) listener: UnixListener,
     pub(super) signals: Signals,
     pub(super) visitors: Vec<Visitor>,
@@ -240,7 +242,7 @@ impl Supervisor {
             wall_ms: outcome.duration.as_millis() as u64,
             usage,
             containment: Some(outcome.containment),
-            survivors: outcome.survivors.iter().map(process).collect(),
+            survivors: outcome.survivors.iter().map(|one| self.process(one)).collect(),
             notes: outcome.notes.into_iter().chain(trouble).collect(),
             screen,
         });
@@ -306,8 +308,7 @@ impl Supervisor {
                     Ok((letter, repeated)) => {
                         let length = self.mailbox.length(letter).unwrap_or(length);
                         let by = mailbox::answer_by();
-                        self.visitors[index].waits =
-                            Waits::Taken { letter, length, repeated, by };
+                        self.visitors[index].waits = Waits::Taken { letter, length, repeated, by };
                         return;
                     }
                     Err(answer) => answer,
@@ -333,7 +334,20 @@ impl Supervisor {
     }
 
     fn look(&self) -> Sight {
-        lookout::look(self.source, self.engine.terminal())
+        let mut sight = lookout::look(self.source, self.engine.terminal());
+        // A secret may stand in an argument.
+        for process in &mut sight.processes {
+            process.command.iter_mut().for_each(|word| *word = self.mask.text(word));
+        }
+        if let Some(blocked_on) = &mut sight.blocked_on {
+            blocked_on.command.iter_mut().for_each(|word| *word = self.mask.text(word));
+        }
+        sight
+    }
+
+    fn process(&self, survivor: &legwork::Survivor) -> Process {
+        let words = survivor.command.iter().map(|word| self.mask.text(&word.to_string_lossy()));
+        Process { pid: survivor.pid, command: words.collect() }
     }
 
     fn facts(&mut self, look: bool) -> Answer {
@@ -380,12 +394,11 @@ impl Supervisor {
             let why = format!("no signal has the number {signal}");
             return Answer::NotUnderstood { v: protocol::VERSION, why };
         };
-        let processes: Vec<Process> = match reach {
-            Reach::Tree => {
-                self.engine.signal(signal).unwrap_or_default().iter().map(process).collect()
-            }
-            Reach::Leader => self.engine.signal_leader(signal).iter().map(process).collect(),
+        let reached = match reach {
+            Reach::Tree => self.engine.signal(signal).unwrap_or_default(),
+            Reach::Leader => self.engine.signal_leader(signal).into_iter().collect(),
         };
+        let processes: Vec<Process> = reached.iter().map(|one| self.process(one)).collect();
         if processes.is_empty() { Answer::NothingLeft } else { Answer::Signalled { processes } }
     }
 
@@ -518,11 +531,6 @@ impl Supervisor {
             self.visitors.iter_mut().for_each(Visitor::write);
         }
     }
-}
-
-fn process(survivor: &legwork::Survivor) -> Process {
-    let words = survivor.command.iter().map(|word| word.to_string_lossy().into_owned());
-    Process { pid: survivor.pid, command: words.collect() }
 }
 
 /// What there is to tell.

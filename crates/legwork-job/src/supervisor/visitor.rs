@@ -16,9 +16,17 @@ const PATIENCE: usize = 8 * 1024 * 1024;
 pub(super) enum Waits {
     Nothing,
     /// The first of these, or the end.
-    For { wanted: Wanted, blocked_looks: u8 },
+    For {
+        wanted: Wanted,
+        blocked_looks: u8,
+    },
     /// That the job takes what was written.
-    Taken { letter: Letter, length: u64, repeated: bool, by: Instant },
+    Taken {
+        letter: Letter,
+        length: u64,
+        repeated: bool,
+        by: Instant,
+    },
     /// That nothing of the job is left.
     Gone,
     /// Nothing: it sees and types.

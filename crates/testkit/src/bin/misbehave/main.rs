@@ -7,6 +7,7 @@ mod programs;
 mod sys;
 
 fn main() {
+    legwork_job::supervise_if_asked();
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     match words.as_slice() {

@@ -1,0 +1,3 @@
+//! The rules of jobs, one file an operation.
+
+mod execute;

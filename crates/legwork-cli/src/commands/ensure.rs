@@ -1,0 +1,69 @@
+//! `legwork ensure`: a named job that runs this command, whatever was before.
+
+use clap::Args;
+use clap_agent::{AgentError, Example, Exit, Notes, Returns, Writer};
+use legwork_job::{Ensured, Place, Report};
+use serde::Serialize;
+
+use crate::errors::told;
+use crate::options::{JobOptions, Program};
+use crate::schema;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  legwork ensure web -- python3 -m http.server 8000
+  legwork ensure db --workdir services/db -c 'exec ./run-postgres'";
+
+pub(crate) fn notes() -> Notes {
+    Notes::write()
+        .idempotent()
+        .when_to_use(
+            "for a service that has to run: the one that runs this command already, a new one, or \
+             a new one in place of one that runs another command",
+        )
+        .returns(
+            Returns::new("object", "the report of the job, and what was done in `ensured`")
+                .schema(schema::ensured),
+        )
+        .example(Example::new("legwork ensure nap -- sleep 0").says("started"))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Ensure {
+    /// The name of the job
+    #[arg(value_name = "NAME")]
+    name: String,
+    #[command(flatten)]
+    options: JobOptions,
+    #[command(flatten)]
+    program: Program,
+}
+
+/// The report, and what was done.
+#[derive(Debug, Serialize)]
+struct Answer {
+    ensured: Ensured,
+    #[serde(flatten)]
+    report: Report,
+}
+
+pub(crate) fn execute(args: Ensure, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {
+    let Ensure { name, options, program } = args;
+    let config = options.config()?;
+    let mut spec = options.spec(program, &config)?;
+    options.without_patience(
+        &mut spec,
+        "use --deadline to end the job, or `legwork wait NAME --timeout` to wait for it",
+    )?;
+    spec.stdin = options.job_input()?;
+    spec.name = Some(name.clone());
+    let (id, ensured) = place.ensure(&spec).map_err(told)?;
+    let report = place.read(id, &options.reading(&config)).map_err(told)?;
+    let done = match ensured {
+        Ensured::Running => "runs already",
+        Ensured::Replaced => "replaced: it ran another command",
+        Ensured::Started => "started",
+    };
+    out.success(format!("{id} {done}"), &Answer { ensured, report })?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,49 @@
+//! `legwork screen`: what a person would see on a job's terminal.
+
+use clap::Args;
+use clap_agent::{AgentError, Example, Exit, Notes, Returns, Writer};
+use legwork_job::Place;
+
+use crate::errors::told;
+use crate::options::Session;
+use crate::place::find;
+use crate::schema;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  legwork screen vim
+  legwork screen vim --cursor       and on stderr where the cursor is";
+
+pub(crate) fn notes() -> Notes {
+    Notes::read()
+        .idempotent()
+        .when_to_use("to see what a full-screen program shows; type with `input`")
+        .returns(Returns::new("object", "the rows, and where the cursor is").schema(schema::screen))
+        .example(Example::new("legwork screen no-such-job").exits(Exit::NotFound))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Screen {
+    /// The job: its name, its id, or the beginning of its id
+    #[arg(value_name = "ID")]
+    id: String,
+    /// Say on stderr where the cursor is
+    #[arg(long)]
+    cursor: bool,
+    #[command(flatten)]
+    session: Session,
+}
+
+pub(crate) fn execute(args: &Screen, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {
+    let id = find(place, &args.id, &args.session)?;
+    let screen = place.screen(id).map_err(told)?;
+    if args.cursor {
+        let hidden = if screen.cursor_hidden { ", hidden" } else { "" };
+        out.log(format!(
+            "cursor in row {}, column {}{hidden}",
+            screen.cursor_row, screen.cursor_col
+        ));
+    }
+    out.success(screen.rows.join("\n"), &screen)?;
+    Ok(Exit::Ok)
+}

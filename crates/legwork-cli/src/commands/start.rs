@@ -1,0 +1,73 @@
+//! `legwork start`: a job that outlives its caller.
+//!
+//! Its stdout is the id and nothing else, in a pipe too, so that `id=$(legwork start …)` works.
+
+use clap::Args;
+use clap_agent::{AgentError, Example, Exit, Notes, Returns, Writer};
+use legwork_job::{Place, Report};
+use serde::Serialize;
+
+use crate::errors::told;
+use crate::options::{JobOptions, Program};
+use crate::schema;
+
+pub(crate) const EXAMPLES: &str = "\
+Examples:
+  id=$(legwork start -- cargo build)
+  legwork start --name web -- python3 -m http.server 8000
+  legwork start --pty --name editor -- vim notes.txt";
+
+pub(crate) fn notes() -> Notes {
+    Notes::write()
+        .passthrough()
+        .when_to_use(
+            "for servers, watchers and long builds; `wait` tells when something happens, `output` \
+             reads. For a command whose end you need now use `run`",
+        )
+        .returns(
+            Returns::new("object", "the report of the new job; `existing` where it was there")
+                .schema(schema::started),
+        )
+        .example(Example::new("legwork start -- sleep 0").says("prints the id"))
+        .example(Example::new("legwork start --output json --name tests -c 'exit 1'"))
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Start {
+    #[command(flatten)]
+    options: JobOptions,
+    /// A name for the job, unique among the running ones of its session
+    #[arg(long, value_name = "NAME", help_heading = "The job")]
+    name: Option<String>,
+    #[command(flatten)]
+    program: Program,
+}
+
+/// The report, and whether the job was there already.
+#[derive(Debug, Serialize)]
+struct Answer {
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    existing: bool,
+    #[serde(flatten)]
+    report: Report,
+}
+
+pub(crate) fn execute(args: Start, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {
+    let Start { options, name, program } = args;
+    let config = options.config()?;
+    let mut spec = options.spec(program, &config)?;
+    options.without_patience(
+        &mut spec,
+        "use --deadline to end the job, or `legwork wait ID --timeout` to wait for it",
+    )?;
+    spec.stdin = options.job_input()?;
+    spec.name = name;
+    let started = place.start(&spec).map_err(told)?;
+    if out.mode() == clap_agent::Mode::Person {
+        out.success(started.id, &())?;
+    } else {
+        let report = place.read(started.id, &options.reading(&config)).map_err(told)?;
+        out.success(started.id, &Answer { existing: started.existing, report })?;
+    }
+    Ok(Exit::Ok)
+}

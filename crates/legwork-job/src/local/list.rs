@@ -6,16 +6,14 @@ use super::{Local, compose};
 use crate::error::JobError;
 use crate::place::{Filter, Page};
 use crate::record::now_ms;
-use crate::state::Identity;
 
 impl Local {
     pub(super) fn list_jobs(&self, filter: &Filter) -> Result<Page, JobError> {
         let session = session(filter.session.as_deref())?;
-        let here = Identity::here()?;
         let mut unreadable = Vec::new();
         let mut jobs: Vec<Observed> = Vec::new();
         for id in self.state.job_ids()?.ids {
-            match observe::observe(&self.state, &here, id) {
+            match observe::observe(&self.state, id) {
                 Ok(observed) => jobs.push(observed),
                 Err(JobError::NotFound { .. }) => observe::sweep(&self.state, id),
                 Err(error) => unreadable.push(error.to_string()),

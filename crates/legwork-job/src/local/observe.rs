@@ -75,13 +75,13 @@ pub(crate) fn is_held(state: &StateDir, id: JobId) -> bool {
 }
 
 /// Looks at a job, and sets right what nobody looks after any more.
-pub(crate) fn observe(state: &StateDir, here: &Identity, id: JobId) -> Result<Observed, JobError> {
+pub(crate) fn observe(state: &StateDir, id: JobId) -> Result<Observed, JobError> {
     let folder = state.job_folder(&id);
     let mut record = Record::load(&folder, id)?;
     if !record.needs_care() {
         return Ok(Observed { record, attended: false });
     }
-    match compare(&record.identity, here) {
+    match compare(&record.identity, Identity::here()?) {
         Whereabouts::Here => {}
         Whereabouts::Restarted => {
             if record.state.is_live() {

@@ -7,7 +7,7 @@ use crate::error::JobError;
 use crate::id::JobId;
 use crate::place::{Pruned, Pruning};
 use crate::record::{FILES, Record, now_ms};
-use crate::state::{self, Identity, Old, Pace, PrunePolicy};
+use crate::state::{self, Old, Pace, PrunePolicy};
 
 /// One start in so many looks for what is too old. It costs as much as a list.
 const ONE_IN: u64 = 64;
@@ -41,7 +41,6 @@ impl Local {
 
     fn remove(&self, policy: &PrunePolicy, pruning: &Pruning) -> Result<Pruned, JobError> {
         let session = session(pruning.session.as_deref())?;
-        let here = Identity::here()?;
         let found = self.state.job_ids()?;
         if !pruning.dry_run {
             for id in &found.half_removed {
@@ -50,7 +49,7 @@ impl Local {
         }
         let mut ended = Vec::new();
         for id in found.ids {
-            match observe::observe(&self.state, &here, id) {
+            match observe::observe(&self.state, id) {
                 Ok(job) if job.attended || job.state().is_live() => {}
                 Ok(job) if sees(session.as_ref(), job.record.session.as_deref()) => {
                     let at = job.record.end.as_ref().map(|end| end.ended_at_ms);

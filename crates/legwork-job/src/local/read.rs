@@ -17,7 +17,6 @@ use crate::place::Reading;
 use crate::protocol::{Answer, Ask, Facts};
 use crate::record::FOUND;
 use crate::report::Report;
-use crate::state::Identity;
 
 /// A log as a view sees it: as it was when it was opened.
 struct Log<'a> {
@@ -47,7 +46,7 @@ impl Source for Log<'_> {
 
 impl Local {
     pub(super) fn observe(&self, id: JobId) -> Result<Observed, JobError> {
-        observe::observe(&self.state, &Identity::here()?, id)
+        observe::observe(&self.state, id)
     }
 
     /// What the supervisor knows; `None` where it has gone.

@@ -13,6 +13,7 @@
 //! lock and the start times of its processes tell that it is not.
 
 use std::path::Path;
+use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -38,8 +39,19 @@ pub(crate) enum Whereabouts {
 }
 
 impl Identity {
-    /// Of this process.
-    pub(crate) fn here() -> Result<Identity, StateError> {
+    /// Of this process. It does not change, so it is asked for once.
+    pub(crate) fn here() -> Result<&'static Identity, StateError> {
+        static HERE: OnceLock<Identity> = OnceLock::new();
+        match HERE.get() {
+            Some(here) => Ok(here),
+            None => {
+                let here = Identity::read()?;
+                Ok(HERE.get_or_init(|| here))
+            }
+        }
+    }
+
+    fn read() -> Result<Identity, StateError> {
         const BOOT: &str = "/proc/sys/kernel/random/boot_id";
         const NAMESPACE: &str = "/proc/self/ns/pid";
         let boot_id = std::fs::read_to_string(BOOT)

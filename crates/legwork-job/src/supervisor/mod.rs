@@ -162,7 +162,8 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
         .map_err(|error| Born::Failed { why: error.to_string() })?;
     let listener = UnixListener::bind(SOCKET).map_err(|error| failed("make its socket", error))?;
     listener.set_nonblocking(true).map_err(|error| failed("make its socket", error))?;
-    let identity = Identity::here().map_err(|error| Born::Failed { why: error.to_string() })?;
+    let identity =
+        Identity::here().map_err(|error| Born::Failed { why: error.to_string() })?.clone();
     let marker = format!("job-{}", nest.id);
     let mut record = Record::new(nest.id, &spec, &mask, fingerprint, identity, marker.clone());
     record.store(here).map_err(|error| failed("write its record", error))?;

@@ -115,7 +115,7 @@ fn reads_stdout(arguments: impl Iterator<Item = impl AsRef<OsStr>>) -> bool {
 fn execute(cli: Cli, out: &Writer) -> Result<Exit, AgentError> {
     match cli.command {
         Command::Run(args) => run::execute(args, out),
-        Command::Start(args) => start::execute(args, &*place()?, out),
+        Command::Start(args) => start::execute(&args.asked()?, &*place()?, out),
         Command::Output(args) => output::execute(&args, &*place()?, out),
         Command::Wait(args) => wait::execute(args, &*place()?, out),
         Command::List(args) => list::execute(&args, &*place()?, out),
@@ -124,7 +124,7 @@ fn execute(cli: Cli, out: &Writer) -> Result<Exit, AgentError> {
         Command::Input(args) => input::execute(args, &*place()?, out),
         Command::Screen(args) => screen::execute(&args, &*place()?, out),
         Command::Attach(args) => attach::execute(&args, &*place()?, out),
-        Command::Ensure(args) => ensure::execute(args, &*place()?, out),
+        Command::Ensure(args) => ensure::execute(&args.asked()?, &*place()?, out),
         Command::Prune(args) => prune::execute(&args, &*place()?, out),
         Command::Doctor(_) => doctor::execute(out),
         Command::Completions(args) => completions::execute(&args),

@@ -1,0 +1,9 @@
+//! The command as its callers see it: a whole process, its streams and its exit code.
+
+mod completions;
+mod describe;
+mod help;
+mod run;
+mod seen;
+mod terminal;
+mod usage;

@@ -103,8 +103,10 @@ fn surroundings_reach_the_command() {
 
 #[test]
 fn what_lives_on_is_named() {
-    let call = legwork(["run", "-c", "sleep 300 >/dev/null 2>&1 & echo $!"]);
-    let seen = call.seen();
+    // A fork has its parent's command line until it executes its own.
+    let line = "sleep 300 >/dev/null 2>&1 & \
+                until grep -q sleep /proc/$!/comm; do :; done; echo $!";
+    let seen = legwork(["run", "-c", line]).seen();
     let pid: u32 = seen.stdout.trim().parse().unwrap();
     let _victim = Victim(pid);
     assert_eq!(seen.code, Some(0));

@@ -16,66 +16,86 @@ pub(crate) const STILL_RUNNING: Exit = Exit::Other(75);
 
 /// What a caller is told about an operation that was not done.
 pub(crate) fn told(error: JobError) -> AgentError {
-    let message = error.to_string();
     let made = match &error {
-        JobError::NotFound { near, .. } => AgentError::not_found(message)
-            .with_suggestion("`legwork list --all` shows every job")
-            .with_field("id")
-            .with_valid_values(near),
-        JobError::Ambiguous { ids, .. } => {
-            AgentError::user(message, "write more of the id, or the job's name")
-                .with_kind("ambiguous")
+        JobError::NotFound { reference, near } => {
+            let message = match &near[..] {
+                [] => format!("no job {reference:?}"),
+                _ => error.to_string(),
+            };
+            AgentError::not_found(message)
+                .with_suggestion("`legwork list --all` shows every job")
                 .with_field("id")
-                .with_valid_values(ids)
+                .with_valid_values(near)
         }
-        JobError::NameTaken { name, id } => AgentError::conflict(message)
-            .with_kind("name_taken")
-            .with_suggestion(format!(
-                "`legwork stop {id}`, or `legwork ensure {name} …` to replace it"
-            ))
-            .with_field("name"),
-        JobError::RequestReused { id, .. } => AgentError::conflict(message)
-            .with_kind("request_reused")
-            .with_suggestion(format!("`legwork output {id}` shows the job it started"))
-            .with_field("request-id"),
-        JobError::NothingLeft { id, .. } => AgentError::conflict(message)
-            .with_kind("nothing_left")
-            .with_suggestion(format!("`legwork output {id}` shows how it ended")),
-        JobError::NotPossible { hint, .. } => {
-            AgentError::conflict(message).with_kind("not_possible").with_suggestion(hint)
+        JobError::Ambiguous { reference, ids } => AgentError::user(
+            format!("{reference:?} is the beginning of several ids: {}", ids.join(", ")),
+            "write more of the id, or the job's name",
+        )
+        .with_kind("ambiguous")
+        .with_field("id")
+        .with_valid_values(ids),
+        JobError::NameTaken { name, id } => {
+            AgentError::conflict(format!("the name {name:?} belongs to the running job {id}"))
+                .with_kind("name_taken")
+                .with_suggestion(format!(
+                    "`legwork stop {id}` ends it, `legwork ensure {name}` replaces it; or choose \
+                     another name"
+                ))
+                .with_field("name")
         }
-        JobError::Invalid { field, hint, .. } => {
-            AgentError::user(message, hint).with_kind("invalid").with_field(*field)
+        JobError::RequestReused { request, id } => AgentError::conflict(format!(
+            "the request id {request:?} was used for another command, by job {id}"
+        ))
+        .with_kind("request_reused")
+        .with_suggestion(format!("use a new one; `legwork output {id}` shows that job"))
+        .with_field("request-id"),
+        JobError::NothingLeft { id, .. } => {
+            AgentError::conflict(format!("job {id} has ended and left no process behind"))
+                .with_kind("nothing_left")
+                .with_suggestion(format!("`legwork output {id}` shows what it printed"))
         }
-        JobError::NotStarted(not_started) => return not_started_as(message, &not_started.ending),
-        JobError::Unreachable { hint, .. } => {
-            AgentError::tool(message).with_kind("unreachable").with_suggestion(*hint)
+        JobError::NotPossible { id, why, hint } => AgentError::conflict(format!("job {id} {why}"))
+            .with_kind("not_possible")
+            .with_suggestion(hint),
+        JobError::Invalid { field, problem, hint } => {
+            AgentError::user(format!("{field}: {problem}"), hint)
+                .with_kind("invalid")
+                .with_field(*field)
         }
-        JobError::NoSupervisor { .. } => AgentError::tool(message)
+        JobError::NotStarted(not_started) => {
+            return not_started_as(error.to_string(), &not_started.ending);
+        }
+        JobError::Unreachable { id, why, hint } => {
+            AgentError::tool(format!("the supervisor of job {id} cannot be reached: {why}"))
+                .with_kind("unreachable")
+                .with_suggestion(*hint)
+        }
+        JobError::NoSupervisor { .. } => AgentError::tool(error.to_string())
             .with_kind("no_supervisor")
             .with_suggestion("`legwork doctor` shows what this machine allows"),
-        JobError::BadRecord { .. } => AgentError::tool(message)
+        JobError::BadRecord { .. } => AgentError::tool(error.to_string())
             .with_kind("bad_record")
             .with_suggestion("`legwork list --all` shows the records that can be read"),
-        JobError::State(_) => AgentError::tool(message)
+        JobError::State(_) => AgentError::tool(error.to_string())
             .with_kind("state_directory")
             .with_suggestion("`legwork doctor` shows it; LEGWORK_STATE_DIR names another"),
-        JobError::Log(_) => AgentError::tool(message)
+        JobError::Log(_) => AgentError::tool(error.to_string())
             .with_kind("log")
             .with_suggestion("`legwork output ID` without a cursor shows what there is"),
-        JobError::View(_) => {
-            AgentError::user(message, "`legwork output --help` shows what can be asked for")
-                .with_kind("view")
-        }
+        JobError::View(_) => AgentError::user(
+            error.to_string(),
+            "`legwork output --help` shows what can be asked for",
+        )
+        .with_kind("view"),
         JobError::Io { source, .. } => {
             let made = match source.kind() {
-                std::io::ErrorKind::PermissionDenied => AgentError::permission(message),
-                _ => AgentError::tool(message).with_kind("io"),
+                std::io::ErrorKind::PermissionDenied => AgentError::permission(error.to_string()),
+                _ => AgentError::tool(error.to_string()).with_kind("io"),
             };
             made.with_suggestion("`legwork doctor` shows what this machine allows")
         }
         // The enum may grow; what is new is a failure until it has a place here.
-        _ => AgentError::tool(message),
+        _ => AgentError::tool(error.to_string()),
     };
     made.with_source(error)
 }

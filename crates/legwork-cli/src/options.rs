@@ -238,6 +238,13 @@ pub(crate) enum Source {
     Inherit,
 }
 
+/// A job that was asked for.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) spec: JobSpec,
+    pub(crate) reading: Reading,
+}
+
 impl JobOptions {
     /// What the files say for where this command runs.
     pub(crate) fn config(&self) -> Result<Config, AgentError> {
@@ -305,6 +312,21 @@ impl JobOptions {
         spec.intent.clone_from(&self.intent);
         spec.request_id.clone_from(&self.request_id);
         Ok(spec)
+    }
+
+    /// A job that nobody waits for: its spec, and how its output is shown.
+    pub(crate) fn asked(
+        &self,
+        program: Program,
+        name: Option<String>,
+        instead: &str,
+    ) -> Result<Asked, AgentError> {
+        let config = self.config()?;
+        let mut spec = self.spec(program, &config)?;
+        self.without_patience(&mut spec, instead)?;
+        spec.stdin = self.job_input()?;
+        spec.name = name;
+        Ok(Asked { spec, reading: self.reading(&config) })
     }
 
     /// For a command that nobody waits for, patience means nothing: `--timeout` is the end of its

@@ -166,7 +166,6 @@ fn cut(text: &str, room: usize) -> String {
 mod tests {
     use super::*;
     use crate::words::tests::{ended, report};
-    use legwork_job::{Listening, Protocol};
 
     fn now() -> SystemTime {
         SystemTime::UNIX_EPOCH + Duration::from_secs(3700)
@@ -180,8 +179,12 @@ mod tests {
         let mut web = report("k3vq8m2a");
         web.name = Some("web".into());
         web.intent = Some("Serving the docs".into());
-        let socket =
-            |port| Listening { protocol: Protocol::Tcp, address: "127.0.0.1".into(), port, pid: 7 };
+        let socket = |port: u16| -> legwork_job::Listening {
+            let value = serde_json::json!({
+                "protocol": "tcp", "address": "127.0.0.1", "port": port, "pid": 7,
+            });
+            serde_json::from_value(value).unwrap()
+        };
         web.listening = vec![socket(8000), socket(443), socket(8000)];
         let mut failed = ended("p7tn2x9c", 101);
         failed.command = "cargo test --workspace --all-features 2>&1 | tail -50".into();

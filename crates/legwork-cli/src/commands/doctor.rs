@@ -9,7 +9,6 @@ use std::io::IsTerminal;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use clap::Args;
 use clap_agent::{AgentError, Example, Exit, Notes, Returns, Writer};
 use legwork::{Containment, cmd};
 use legwork_job::{Filter, State};
@@ -42,9 +41,6 @@ pub(crate) fn notes() -> Notes {
         ]))
         .example(Example::new("legwork doctor"))
 }
-
-#[derive(Debug, Args)]
-pub(crate) struct Doctor {}
 
 /// What was found.
 #[derive(Debug, Serialize)]

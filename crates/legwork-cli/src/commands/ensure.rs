@@ -6,7 +6,7 @@ use legwork_job::{Ensured, Place, Report};
 use serde::Serialize;
 
 use crate::errors::told;
-use crate::options::{JobOptions, Program};
+use crate::options::{Asked, JobOptions, Program};
 use crate::schema;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -29,6 +29,8 @@ pub(crate) fn notes() -> Notes {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "legwork ensure NAME [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
+                            legwork ensure NAME [OPTIONS] -c LINE")]
 pub(crate) struct Ensure {
     /// The name of the job
     #[arg(value_name = "NAME")]
@@ -47,18 +49,20 @@ struct Answer {
     report: Report,
 }
 
-pub(crate) fn execute(args: Ensure, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {
-    let Ensure { name, options, program } = args;
-    let config = options.config()?;
-    let mut spec = options.spec(program, &config)?;
-    options.without_patience(
-        &mut spec,
-        "use --deadline to end the job, or `legwork wait NAME --timeout` to wait for it",
-    )?;
-    spec.stdin = options.job_input()?;
-    spec.name = Some(name.clone());
-    let (id, ensured) = place.ensure(&spec).map_err(told)?;
-    let report = place.read(id, &options.reading(&config)).map_err(told)?;
+impl Ensure {
+    /// What is asked for; mistakes are told before the place is looked at.
+    pub(crate) fn asked(self) -> Result<Asked, AgentError> {
+        self.options.asked(
+            self.program,
+            Some(self.name),
+            "use --deadline to end the job, or `legwork wait NAME --timeout` to wait for it",
+        )
+    }
+}
+
+pub(crate) fn execute(asked: &Asked, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {
+    let (id, ensured) = place.ensure(&asked.spec).map_err(told)?;
+    let report = place.read(id, &asked.reading).map_err(told)?;
     let done = match ensured {
         Ensured::Running => "runs already",
         Ensured::Replaced => "replaced: it ran another command",

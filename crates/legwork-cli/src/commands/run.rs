@@ -50,11 +50,13 @@ pub(crate) fn notes() -> Notes {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "legwork run [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
+                            legwork run [OPTIONS] -c LINE")]
 pub(crate) struct Run {
     #[command(flatten)]
     options: JobOptions,
     /// A name for the job, unique among the running ones of its session
-    #[arg(long, value_name = "NAME", help_heading = "The job")]
+    #[arg(long, value_name = "NAME", help_heading = "The job", display_order = 0)]
     name: Option<String>,
     #[command(flatten)]
     program: Program,

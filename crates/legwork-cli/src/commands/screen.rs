@@ -44,6 +44,22 @@ pub(crate) fn execute(args: &Screen, place: &dyn Place, out: &Writer) -> Result<
             screen.cursor_row, screen.cursor_col
         ));
     }
-    out.success(screen.rows.join("\n"), &screen)?;
+    out.success(text(&screen.rows), &screen)?;
     Ok(Exit::Ok)
+}
+
+/// The rows down to the last one with something on it.
+fn text(rows: &[String]) -> String {
+    let last = rows.iter().rposition(|row| !row.is_empty());
+    rows[..last.map_or(0, |last| last + 1)].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn empty_rows_at_the_end_are_not_shown() {
+        let rows = ["a", "", "b", "", ""].map(str::to_owned);
+        assert_eq!(super::text(&rows), "a\n\nb");
+        assert_eq!(super::text(&rows[3..]), "");
+    }
 }

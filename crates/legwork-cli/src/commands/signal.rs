@@ -4,7 +4,7 @@ use clap::Args;
 use clap_agent::{AgentError, Example, Exit, Notes, Returns, Writer};
 use legwork_job::{Place, Reach};
 
-use crate::errors::{told, told_of_input};
+use crate::errors::told;
 use crate::options::Session;
 use crate::place::find;
 use crate::words::one_line;
@@ -42,7 +42,8 @@ pub(crate) struct Signal {
 
 fn signal(text: &str) -> Result<legwork::Signal, String> {
     let parsed: Result<legwork::Signal, _> = text.parse();
-    parsed.map_err(|error| told_of_input(&error).to_string())
+    // clap says which argument it is.
+    parsed.map_err(|error| error.to_string().trim_start_matches("signal: ").to_owned())
 }
 
 pub(crate) fn execute(args: &Signal, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {

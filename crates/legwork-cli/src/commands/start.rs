@@ -3,12 +3,12 @@
 //! Its stdout is the id and nothing else, in a pipe too, so that `id=$(legwork start …)` works.
 
 use clap::Args;
-use clap_agent::{AgentError, Example, Exit, Notes, Returns, Writer};
+use clap_agent::{AgentError, Example, Exit, Mode, Notes, Returns, Writer};
 use legwork_job::{Place, Report};
 use serde::Serialize;
 
 use crate::errors::told;
-use crate::options::{JobOptions, Program};
+use crate::options::{Asked, JobOptions, Program};
 use crate::schema;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -33,11 +33,13 @@ pub(crate) fn notes() -> Notes {
 }
 
 #[derive(Debug, Args)]
+#[command(override_usage = "legwork start [OPTIONS] [--] PROGRAM [ARGUMENTS]...\n       \
+                            legwork start [OPTIONS] -c LINE")]
 pub(crate) struct Start {
     #[command(flatten)]
     options: JobOptions,
     /// A name for the job, unique among the running ones of its session
-    #[arg(long, value_name = "NAME", help_heading = "The job")]
+    #[arg(long, value_name = "NAME", help_heading = "The job", display_order = 0)]
     name: Option<String>,
     #[command(flatten)]
     program: Program,
@@ -52,22 +54,25 @@ struct Answer {
     report: Report,
 }
 
-pub(crate) fn execute(args: Start, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {
-    let Start { options, name, program } = args;
-    let config = options.config()?;
-    let mut spec = options.spec(program, &config)?;
-    options.without_patience(
-        &mut spec,
-        "use --deadline to end the job, or `legwork wait ID --timeout` to wait for it",
-    )?;
-    spec.stdin = options.job_input()?;
-    spec.name = name;
-    let started = place.start(&spec).map_err(told)?;
-    if out.mode() == clap_agent::Mode::Person {
-        out.success(started.id, &())?;
-    } else {
-        let report = place.read(started.id, &options.reading(&config)).map_err(told)?;
-        out.success(started.id, &Answer { existing: started.existing, report })?;
+impl Start {
+    /// What is asked for; mistakes are told before the place is looked at.
+    pub(crate) fn asked(self) -> Result<Asked, AgentError> {
+        self.options.asked(
+            self.program,
+            self.name,
+            "use --deadline to end the job, or `legwork wait ID --timeout` to wait for it",
+        )
+    }
+}
+
+pub(crate) fn execute(asked: &Asked, place: &dyn Place, out: &Writer) -> Result<Exit, AgentError> {
+    let started = place.start(&asked.spec).map_err(told)?;
+    match out.mode() {
+        Mode::Person => out.success(started.id, &())?,
+        Mode::Agent => {
+            let report = place.read(started.id, &asked.reading).map_err(told)?;
+            out.success(started.id, &Answer { existing: started.existing, report })?;
+        }
     }
     Ok(Exit::Ok)
 }

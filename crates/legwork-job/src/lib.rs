@@ -36,6 +36,8 @@ mod secrets;
 mod spec;
 mod state;
 mod supervisor;
+#[cfg(feature = "tokio")]
+pub mod tokio;
 mod wire;
 
 pub use error::{JobError, NotStarted};
@@ -44,8 +46,9 @@ pub use id::{BadId, JobId};
 pub use local::Local;
 pub use log::{Facts, LogError, LogReader, LogWriter, Piece, Stretch};
 pub use place::{
-    Attached, Attachment, Condition, Ensured, Filter, Gather, Met, OnTimeout, Page, Place, Pruned,
-    Pruning, Reach, Reading, Screen, Signalled, Started, Waited, Waiting, Writing, Written,
+    Attached, Attachment, Condition, Ensured, Filter, Gather, Met, OnTimeout, Page, Patience,
+    Place, Pruned, Pruning, Reach, Reading, Screen, Signalled, Started, Waited, Waiting, Writing,
+    Written,
 };
 pub use report::{Process, REPORT_SCHEMA, Report, State, Used};
 pub use secrets::{Mask, looks_secret};

@@ -3,10 +3,11 @@
 //! They speak in values and bytes, never in descriptors.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use legwork::{Signal, Stream};
+use legwork::{CancelToken, Signal, Stream};
 use legwork_view::{Budget, Folding, Part};
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +35,44 @@ pub enum OnTimeout {
     Background,
     /// Its tree is ended.
     Terminate,
+}
+
+/// How long a caller waits for a command, and what happens then.
+///
+/// ```
+/// use legwork_job::{OnTimeout, Patience};
+/// let patience = Patience::of(std::time::Duration::from_secs(10));
+/// assert_eq!(patience.on_timeout, OnTimeout::Background);
+/// ```
+#[derive(Clone)]
+pub struct Patience<'a> {
+    /// So long.
+    pub limit: Duration,
+    /// What happens to the command then.
+    pub on_timeout: OnTimeout,
+    /// Patience is over at once when this is cancelled; the command runs on.
+    pub cancel: Option<CancelToken>,
+    /// Told the id as soon as the command runs, before it is waited for.
+    pub on_start: Option<&'a dyn Fn(JobId)>,
+}
+
+impl Patience<'_> {
+    /// For so long; then the command runs on.
+    ///
+    /// ```
+    /// let patience = legwork_job::Patience::of(std::time::Duration::from_secs(1));
+    /// assert!(patience.cancel.is_none());
+    /// ```
+    pub fn of(limit: Duration) -> Patience<'static> {
+        Patience { limit, on_timeout: OnTimeout::Background, cancel: None, on_start: None }
+    }
+}
+
+impl fmt::Debug for Patience<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limit = &self.limit;
+        f.debug_struct("Patience").field("limit", limit).finish_non_exhaustive()
+    }
 }
 
 /// How much of the output is wanted, and how.
@@ -128,6 +167,8 @@ pub struct Waiting {
     pub since: Option<u64>,
     /// How the output is to be shown in the reports.
     pub reading: Reading,
+    /// The wait is over at once when this is cancelled.
+    pub cancel: Option<CancelToken>,
 }
 
 /// Why a wait was over for one job.
@@ -312,15 +353,14 @@ pub trait Place {
     /// [`JobError::NotStarted`] where the command cannot be run; conflicts of names and requests.
     fn start(&self, spec: &JobSpec) -> Result<Started, JobError>;
 
-    /// Starts a job and waits for it, up to `patience`; then it runs on or is ended.
+    /// Starts a job and waits for it, as long as there is patience; then it runs on or is ended.
     ///
     /// # Errors
     /// As for [`start`](Place::start).
     fn execute(
         &self,
         spec: &JobSpec,
-        patience: Duration,
-        on_timeout: OnTimeout,
+        patience: &Patience<'_>,
         reading: &Reading,
     ) -> Result<Report, JobError>;
 

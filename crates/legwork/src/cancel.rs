@@ -75,3 +75,10 @@ impl CancelToken {
         self.shared.bell.as_fd()
     }
 }
+
+/// A descriptor that is readable once the token was cancelled, for who waits for other things too.
+impl AsFd for CancelToken {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.bell()
+    }
+}

@@ -279,6 +279,7 @@ fn news(place: &dyn Place, id: JobId, cursor: u64) -> Result<bool, AgentError> {
         limit: None,
         since: Some(cursor),
         reading: Reading { budget: Budget::Bytes(Budget::SMALLEST), ..Reading::default() },
+        cancel: None,
     });
     Ok(waited.map_err(told)?.iter().all(|waited| !waited.report.running))
 }
@@ -292,6 +293,7 @@ fn until_ended(place: &dyn Place, id: JobId, limit: Option<Duration>) -> Result<
         limit,
         since: None,
         reading: Reading { budget: Budget::Bytes(Budget::SMALLEST), ..Reading::default() },
+        cancel: None,
     };
     place.wait(&waiting).map_err(told).map(drop)
 }

@@ -11,9 +11,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use clap::Args;
 use clap_agent::{AgentError, Example, Exit, Mode, Notes, Returns, Writer};
 use legwork::{CancelToken, Outcome, Output, Signal, Stdin, Terminal};
-use legwork_job::{Input, JobSpec, Place, Report};
+use legwork_job::{Input, Patience, Report};
 
-use crate::config::Config;
 use crate::errors::{self, OWN, STILL_RUNNING, told};
 use crate::interrupt;
 use crate::options::{JobOptions, Program, Source};
@@ -77,20 +76,13 @@ fn reported(args: Run, out: &Writer) -> Result<Exit, AgentError> {
     let mut spec = options.spec(program, &config)?;
     spec.stdin = options.job_input()?;
     spec.name = name;
-    interrupt::watch(&spec, out);
-    let report = report(&*place()?, &spec, &options, &config)?;
+    let (limit, on_timeout) = options.patience(&config);
+    // Only once there is a job to name; and while it runs, which costs the caller no time.
+    let on_start = |id| interrupt::watch(id, out);
+    let patience = Patience { limit, on_timeout, cancel: None, on_start: Some(&on_start) };
+    let report = place()?.execute(&spec, &patience, &options.reading(&config)).map_err(told)?;
     out.success(report.output.as_deref().unwrap_or_default(), &report)?;
     Ok(exit(&report))
-}
-
-fn report(
-    place: &dyn Place,
-    spec: &JobSpec,
-    options: &JobOptions,
-    config: &Config,
-) -> Result<Report, AgentError> {
-    let (patience, on_timeout) = options.patience(config);
-    place.execute(spec, patience, on_timeout, &options.reading(config)).map_err(told)
 }
 
 /// The command's number; still running is a number of its own.

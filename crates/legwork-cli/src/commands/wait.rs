@@ -114,7 +114,8 @@ pub(crate) fn execute(args: Wait, place: &dyn Place, out: &Writer) -> Result<Exi
     let gather = if args.any { Gather::Any } else { Gather::All };
     let reading =
         Reading { budget: args.budget.unwrap_or_default(), look: true, ..Reading::default() };
-    let waiting = Waiting { jobs, conditions, gather, limit: args.timeout, since, reading };
+    let waiting =
+        Waiting { jobs, conditions, gather, limit: args.timeout, since, reading, cancel: None };
     let waited = place.wait(&waiting).map_err(told)?;
     let lines: Vec<String> = waited.iter().map(|waited| line(waited, for_exit)).collect();
     out.success(lines.join("\n"), &waited)?;

@@ -5,7 +5,11 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+use legwork::CancelToken;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 
 use crate::error::JobError;
 use crate::id::JobId;
@@ -59,6 +63,13 @@ impl Line {
         protocol::send(ask, &mut self.stream)
     }
 
+    /// Waits until there is an answer to be heard; not, where the time is over or nobody wants to
+    /// wait any more.
+    pub(super) fn speaks(&self, until: Option<Instant>, cancel: Option<&CancelToken>) -> bool {
+        let lines = std::iter::once(self.fd());
+        !readable(lines.collect(), until, cancel).is_empty()
+    }
+
     /// Waits for the answer: for ever, unless said.
     pub(super) fn receive(&mut self, limit: Option<Duration>) -> io::Result<Answer> {
         self.stream.set_read_timeout(limit)?;
@@ -94,6 +105,34 @@ impl Line {
             }
         }
     }
+}
+
+/// Waits until one of the descriptors can be read; which. None, where the time is over or nobody
+/// wants to wait any more.
+pub(super) fn readable(
+    descriptors: Vec<BorrowedFd<'_>>,
+    until: Option<Instant>,
+    cancel: Option<&CancelToken>,
+) -> Vec<usize> {
+    let bell = cancel.map(AsFd::as_fd);
+    let all = descriptors.iter().copied().chain(bell);
+    let mut fds: Vec<PollFd<'_>> =
+        all.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+    loop {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let limit = left.map(|left| Timespec {
+            tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+            tv_nsec: i64::from(left.subsec_nanos()),
+        });
+        match poll(&mut fds, limit.as_ref()) {
+            Ok(_) => break,
+            Err(Errno::INTR) => {}
+            // Out of memory: the first is tried, which waits for it.
+            Err(_) => return vec![0],
+        }
+    }
+    let ready = |index: &usize| !fds[*index].revents().is_empty();
+    (0..descriptors.len()).filter(ready).collect()
 }
 
 /// Whether the other side has hung up.

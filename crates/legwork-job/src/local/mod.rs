@@ -24,7 +24,7 @@ use crate::error::JobError;
 use crate::id::JobId;
 use crate::log::{LogReader, Piece};
 use crate::place::{
-    Attachment, Ensured, Filter, OnTimeout, Page, Place, Pruned, Pruning, Reach, Reading, Screen,
+    Attachment, Ensured, Filter, Page, Patience, Place, Pruned, Pruning, Reach, Reading, Screen,
     Signalled, Started, Waited, Waiting, Writing, Written,
 };
 use crate::report::Report;
@@ -95,11 +95,10 @@ impl Place for Local {
     fn execute(
         &self,
         spec: &JobSpec,
-        patience: Duration,
-        on_timeout: OnTimeout,
+        patience: &Patience<'_>,
         reading: &Reading,
     ) -> Result<Report, JobError> {
-        self.execute_job(spec, patience, on_timeout, reading)
+        self.execute_job(spec, patience, reading)
     }
 
     fn find(&self, reference: &str, session: Option<&str>) -> Result<JobId, JobError> {

@@ -5,14 +5,14 @@ use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use legwork::engine;
+use legwork::{CancelToken, engine};
 
 use super::Local;
 use super::line::Line;
 use crate::error::{JobError, NotStarted};
-use crate::place::{OnTimeout, Reading, Started};
+use crate::place::{OnTimeout, Patience, Reading, Started};
 use crate::protocol::{self, Answer, Ask, Birth, Born, Wanted, Why};
 use crate::report::Report;
 use crate::spec::{Input, JobSpec};
@@ -63,12 +63,14 @@ impl Local {
     pub(super) fn execute_job(
         &self,
         spec: &JobSpec,
-        patience: Duration,
-        on_timeout: OnTimeout,
+        patience: &Patience<'_>,
         reading: &Reading,
     ) -> Result<Report, JobError> {
-        let until = Instant::now().checked_add(patience);
+        let until = Instant::now().checked_add(patience.limit);
         let (Started { id, .. }, line) = self.bring_up(spec)?;
+        if let Some(on_start) = patience.on_start {
+            on_start(id);
+        }
         let line = match line {
             Some(line) => Some(line),
             // The request was made before: this waits for the same job.
@@ -77,16 +79,17 @@ impl Local {
         let Some(mut line) = line else {
             return self.read_job(id, reading);
         };
-        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        // Zero would mean for ever.
-        let left = left.map(|left| left.max(Duration::from_millis(1)));
-        let answer = line.send(&Ask::Wait(Wanted::default())).and_then(|()| line.receive(left));
-        let ended = match answer {
-            Ok(Answer::Met { .. }) => true,
-            Err(error) if super::line::is_gone(&error) => true,
-            Ok(_) | Err(_) => false,
+        let ended = match line.send(&Ask::Wait(Wanted::default())) {
+            Ok(()) if line.speaks(until, patience.cancel.as_ref()) => match line.receive(None) {
+                Ok(Answer::Met { .. }) => true,
+                Err(error) => super::line::is_gone(&error),
+                Ok(_) => false,
+            },
+            Ok(()) => false,
+            Err(error) => super::line::is_gone(&error),
         };
-        if !ended && on_timeout == OnTimeout::Terminate {
+        let cancelled = patience.cancel.as_ref().is_some_and(CancelToken::is_cancelled);
+        if !ended && !cancelled && patience.on_timeout == OnTimeout::Terminate {
             self.end(id, Why::Deadline, None)?;
         }
         let mut reading = reading.clone();

@@ -2,18 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use legwork::CancelToken;
+use legwork_view::Part;
 use regex::bytes::Regex;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 
 use super::Local;
-use super::line::Line;
+use super::line::{Line, readable};
 use crate::error::JobError;
 use crate::id::JobId;
 use crate::log::LogReader;
 use crate::place::{Condition, Gather, Met, Waited, Waiting};
 use crate::protocol::{Answer, Ask, Wanted, WhatMet};
-use legwork_view::Part;
 
 /// What is searched at a time; a longer line is searched in such pieces.
 const CHUNK: usize = 1 << 20;
@@ -212,7 +211,10 @@ impl Local {
             if enough || left == Some(Duration::ZERO) {
                 break;
             }
-            for index in ready(&watches, left) {
+            if waiting.cancel.as_ref().is_some_and(CancelToken::is_cancelled) {
+                break;
+            }
+            for index in ready(&watches, until, waiting.cancel.as_ref()) {
                 watches[index].hear()?;
             }
         }
@@ -230,24 +232,17 @@ impl Local {
 }
 
 /// Waits until a supervisor has said something; whose watches these are.
-fn ready(watches: &[Watch<'_>], limit: Option<Duration>) -> Vec<usize> {
+fn ready(
+    watches: &[Watch<'_>],
+    until: Option<Instant>,
+    cancel: Option<&CancelToken>,
+) -> Vec<usize> {
     let open: Vec<(usize, &Line)> = watches
         .iter()
         .enumerate()
         .filter(|(_, watch)| watch.met.is_none())
         .filter_map(|(index, watch)| Some((index, watch.line.as_ref()?)))
         .collect();
-    let mut fds: Vec<PollFd<'_>> =
-        open.iter().map(|(_, line)| PollFd::from_borrowed_fd(line.fd(), PollFlags::IN)).collect();
-    let limit = limit.map(|limit| Timespec {
-        tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
-        tv_nsec: i64::from(limit.subsec_nanos()),
-    });
-    match poll(&mut fds, limit.as_ref()) {
-        Ok(_) | Err(Errno::INTR) => {}
-        // Out of memory: try each, which waits for the first.
-        Err(_) => return open.first().map(|(index, _)| *index).into_iter().collect(),
-    }
-    let ready = open.iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty());
-    ready.map(|((index, _), _)| *index).collect()
+    let ready = readable(open.iter().map(|(_, line)| line.fd()).collect(), until, cancel);
+    ready.into_iter().filter_map(|index| open.get(index).map(|(watch, _)| *watch)).collect()
 }

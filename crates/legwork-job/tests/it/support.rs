@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use legwork_job::{
-    Filter, JobError, JobId, JobSpec, Local, OnTimeout, Place, Reading, Report, StateDir,
+    Filter, JobError, JobId, JobSpec, Local, Patience, Place, Reading, Report, StateDir,
 };
 
 /// Far more than anything takes on a loaded machine.
@@ -45,7 +45,7 @@ impl Jobs {
 
     /// Runs to the end.
     pub fn finish(&self, spec: &JobSpec) -> Report {
-        self.place.execute(spec, LONG, OnTimeout::Background, &Reading::default()).unwrap()
+        self.place.execute(spec, &Patience::of(LONG), &Reading::default()).unwrap()
     }
 
     pub fn read(&self, id: JobId) -> Report {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use legwork_job::{JobSpec, OnTimeout, Place, Reading, State};
+use legwork_job::{JobSpec, Patience, Place, Reading, State};
 
 use crate::support::Jobs;
 
@@ -19,9 +19,8 @@ fn what_ends_in_time_is_told_whole() {
 fn patience_over_never_loses_the_command() {
     let jobs = Jobs::new();
     let spec = JobSpec::shell("echo begun; sleep 300");
-    let patience = Duration::from_millis(300);
-    let report =
-        jobs.place.execute(&spec, patience, OnTimeout::Background, &Reading::default()).unwrap();
+    let patience = Patience::of(Duration::from_millis(300));
+    let report = jobs.place.execute(&spec, &patience, &Reading::default()).unwrap();
     assert!(report.running);
     assert_eq!(report.background_process_id, report.id);
     assert_eq!((report.exit_code, report.success, report.ending), (None, None, None));

@@ -32,7 +32,8 @@ impl Raw {
         let before = tcgetattr(io::stdin())?;
         let mut raw = before.clone();
         raw.make_raw();
-        tcsetattr(io::stdin(), OptionalActions::Flush, &raw)?;
+        // What was typed ahead is kept.
+        tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         Ok(Raw { before, farewell: Vec::new() })
     }
 

@@ -55,8 +55,7 @@ pub(crate) fn execute(args: &Attach, place: &dyn Place, out: &Writer) -> Result<
     let who = who(place, id)?;
     match place.attach(id, terminal::size()) {
         Ok(attachment) => {
-            eprintln!("attached to {who}; Ctrl-\\ detaches");
-            let end = sit_down(&*attachment)?;
+            let end = sit_down(&*attachment, &who)?;
             let (words, exit) = match end {
                 End::Detached => ("detached; it runs on", Exit::Ok),
                 End::Over => ("the end of its terminal", Exit::Ok),
@@ -95,12 +94,14 @@ const CALM: &[u8] = b"\x1b[0m\x1b[?25h\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?100
 /// Leaves the alternate screen.
 const MAIN_SCREEN: &[u8] = b"\x1b[?1049l";
 
-fn sit_down(attachment: &dyn Attachment) -> Result<End, AgentError> {
+fn sit_down(attachment: &dyn Attachment, who: &str) -> Result<End, AgentError> {
     let arrivals = Arrivals::of(&[Signal::WINCH, Signal::TERM, Signal::HUP, Signal::INT])?;
     let (over, tell) =
         rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(io::Error::from)?;
     let mut raw = terminal::Raw::enter()?;
     raw.at_end(CALM);
+    // Whoever reads this may type: every key is the job's by now.
+    eprint!("attached to {who}; Ctrl-\\ detaches\r\n");
     let alternate = AtomicBool::new(false);
     let end = std::thread::scope(|scope| {
         let shows = scope.spawn(|| show(attachment, tell, &alternate));

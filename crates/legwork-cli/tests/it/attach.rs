@@ -32,7 +32,7 @@ fn until(run: &mut Running, wanted: &str) {
 }
 
 fn is_restored(text: &str) -> bool {
-    text.contains(" icanon") && text.contains(" echo ") && text.contains(" isig")
+    text.contains("isig icanon iexten echo ")
 }
 
 #[test]
@@ -84,12 +84,14 @@ fn the_job_has_the_size_of_the_window() {
 fn a_signal_gives_the_terminal_back() {
     let house = House::new();
     house.start(["--name", "still", "--pty", "-c", "read x"]);
-    // The shell's own child is signalled once it has put the terminal into raw mode.
-    let script = "\
-        legwork attach still & child=$!; \
-        (until stty -a | grep -q -- -icanon; do sleep 0.02; done; kill -TERM $child) & \
-        wait $child; echo \"code $?\"";
-    let outcome = person(&house, script).spawn().unwrap().wait().unwrap();
+    // The shell's own child is signalled once it has put the terminal into raw mode. A shell
+    // without job control takes stdin away from what it does not wait for.
+    let script = format!(
+        "{LEGWORK} attach still < /dev/tty & child=$!; \
+         (until stty -a < /dev/tty | grep -q -e -icanon; do sleep 0.02; done; kill -TERM $child) & \
+         wait $child; echo \"code $?\""
+    );
+    let outcome = person(&house, &script).spawn().unwrap().wait().unwrap();
     let text = outcome.stdout_text();
     assert!(text.contains("code 143"), "{text}");
     assert!(is_restored(&text), "{text}");

@@ -112,12 +112,28 @@ impl Local {
     }
 }
 
+/// The few that differ by a slip of the fingers, nearest first.
 fn nearest(text: &str, among: impl Iterator<Item = String>) -> Vec<String> {
-    let mut near: Vec<(f64, String)> = among
-        .map(|other| (strsim::jaro_winkler(text, &other), other))
-        .filter(|(likeness, _)| *likeness > 0.75)
+    let slips = text.chars().count() / 3;
+    let mut near: Vec<(usize, String)> = among
+        .map(|other| (strsim::osa_distance(text, &other), other))
+        .filter(|(distance, _)| *distance <= slips.max(1))
         .collect();
-    near.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));
-    near.dedup_by(|one, other| one.1 == other.1);
+    near.sort();
+    near.dedup();
     near.into_iter().take(OFFERS).map(|(_, name)| name).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_the_fingers_is_recognised_and_strangers_are_not_offered() {
+        let near = |text| nearest(text, ["web", "worker", "k3vq8m2a"].map(String::from).into_iter());
+        assert_eq!(near("wbe"), ["web"]);
+        assert_eq!(near("wroker"), ["worker"]);
+        assert_eq!(near("k3vq8m2q"), ["k3vq8m2a"]);
+        assert!(near("database").is_empty());
+    }
 }

@@ -89,6 +89,7 @@ pub use ending::{Cause, Ending, NotStarted, WaitStatus};
 pub use env::{EnvMode, LoginEnv, Toolchain};
 pub use error::{CommandError, InvalidInput, Result};
 pub use lines::Line;
+pub use near::nearest;
 pub use options::{Containment, Limits, Output, Pipefail, Stdin, Survivors, Terminal};
 pub use outcome::{Outcome, Survivor, Usage};
 pub use project::Project;

@@ -1,8 +1,12 @@
 //! Near misses: which known words a mistyped one may have meant.
 
 /// The known words closest to `word`, best first, at most `most` of them; none where the best
-/// would be a guess.
-pub(crate) fn nearest<'a>(
+/// would be a guess. For messages that offer what may have been meant.
+///
+/// ```
+/// assert_eq!(legwork::nearest("cagro", ["make", "cargo"], 1), ["cargo"]);
+/// ```
+pub fn nearest<'a>(
     word: &str,
     known: impl IntoIterator<Item = &'a str>,
     most: usize,

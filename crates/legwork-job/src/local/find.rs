@@ -94,11 +94,9 @@ impl Local {
                         sees(session.as_ref(), named.session.as_ref().map(Session::as_str))
                     })
                     .map(|named| named.name);
-                let all = names.chain(ids.iter().map(JobId::to_string));
-                Err(JobError::NotFound {
-                    reference: reference.to_owned(),
-                    near: nearest(reference, all),
-                })
+                let all: Vec<String> = names.chain(ids.iter().map(JobId::to_string)).collect();
+                let near = legwork::nearest(reference, all.iter().map(String::as_str), OFFERS);
+                Err(JobError::NotFound { reference: reference.to_owned(), near })
             }
             several => {
                 let ids = several.iter().map(JobId::to_string).collect();
@@ -109,31 +107,5 @@ impl Local {
 
     fn started_at(&self, id: JobId) -> u64 {
         Record::load(&self.state.job_folder(&id), id).map_or(0, |record| record.started_at_ms)
-    }
-}
-
-/// The few that differ by a slip of the fingers, nearest first.
-fn nearest(text: &str, among: impl Iterator<Item = String>) -> Vec<String> {
-    let slips = text.chars().count() / 3;
-    let mut near: Vec<(usize, String)> = among
-        .map(|other| (strsim::osa_distance(text, &other), other))
-        .filter(|(distance, _)| *distance <= slips.max(1))
-        .collect();
-    near.sort();
-    near.dedup();
-    near.into_iter().take(OFFERS).map(|(_, name)| name).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_slip_of_the_fingers_is_recognised_and_strangers_are_not_offered() {
-        let near = |text| nearest(text, ["web", "worker", "k3vq8m2a"].map(String::from).into_iter());
-        assert_eq!(near("wbe"), ["web"]);
-        assert_eq!(near("wroker"), ["worker"]);
-        assert_eq!(near("k3vq8m2q"), ["k3vq8m2a"]);
-        assert!(near("database").is_empty());
     }
 }

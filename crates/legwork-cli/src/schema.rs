@@ -170,7 +170,7 @@ mod tests {
         full.ended_at = Some("1970-01-01T00:00:00Z".into());
         full.usage = Some(Used { cpu_user_ms: 1, cpu_system_ms: 1, max_rss_bytes: 1 });
         full.containment = Some(legwork::Containment::Marker);
-        let process = Process { pid: 1, command: vec![] };
+        let process = Process::named(1, vec![]);
         full.survivors = vec![process.clone()];
         full.processes = vec![process];
         full.background_process_id = full.id;

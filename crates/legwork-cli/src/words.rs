@@ -100,7 +100,7 @@ pub(crate) mod tests {
         assert_eq!(standing(&report("k3vq8m2a")), "running for 5s");
         assert_eq!(standing(&ended("k3vq8m2a", 3)), "exit 3 after 5s");
         let mut left = ended("k3vq8m2a", 0);
-        left.survivors = vec![Process { pid: 9, command: vec!["x".into()] }];
+        left.survivors = vec![Process::named(9, vec!["x".into()])];
         assert_eq!(standing(&left), "exit 0 after 5s, 1 process lives on");
         let mut killed = ended("k3vq8m2a", 0);
         let cause = Cause::Signaled { signal: Signal::KILL, by_request: true };

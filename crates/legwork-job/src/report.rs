@@ -83,6 +83,26 @@ pub struct Process {
     pub pid: u32,
     /// Its argv, as text.
     pub command: Vec<String>,
+    /// Its parent, where it was looked at closely.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub parent: Option<u32>,
+    /// The CPU time it has used, likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub cpu_ms: Option<u64>,
+    /// The memory it has, likewise.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub rss_bytes: Option<u64>,
+}
+
+impl Process {
+    /// One of which no more is known than who it is.
+    ///
+    /// ```
+    /// assert!(legwork_job::Process::named(1, vec!["init".into()]).cpu_ms.is_none());
+    /// ```
+    pub fn named(pid: u32, command: Vec<String>) -> Process {
+        Process { pid, command, parent: None, cpu_ms: None, rss_bytes: None }
+    }
 }
 
 /// What is known of a job, and what it printed, as far as it was asked for.

@@ -277,6 +277,10 @@ impl JobSpec {
             .map(|(name, value, _)| ((*name).into(), Some((*value).into())))
             .chain(own)
             .collect();
+        if self.terminal.is_some() {
+            // What its screen understands, whatever terminal the caller has.
+            surrounded.env.insert(0, ("TERM".into(), Some("xterm-256color".into())));
+        }
         if let Some(session) = &self.session {
             surrounded.env.insert(0, ("LEGWORK_SESSION".into(), Some(session.into())));
         }

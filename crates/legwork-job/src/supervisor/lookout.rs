@@ -59,7 +59,13 @@ pub(super) fn look(source: Source, terminal: Option<BorrowedFd<'_>>) -> Sight {
         processes: tree
             .processes
             .into_iter()
-            .map(|process| Process { pid: process.pid as u32, command: process.command })
+            .map(|process| Process {
+                pid: process.pid as u32,
+                command: process.command,
+                parent: Some(process.parent as u32),
+                cpu_ms: Some(process.cpu_ms),
+                rss_bytes: Some(process.rss_bytes),
+            })
             .collect(),
     }
 }

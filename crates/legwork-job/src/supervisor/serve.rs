@@ -347,7 +347,7 @@ impl Supervisor {
 
     fn process(&self, survivor: &legwork::Survivor) -> Process {
         let words = survivor.command.iter().map(|word| self.mask.text(&word.to_string_lossy()));
-        Process { pid: survivor.pid, command: words.collect() }
+        Process::named(survivor.pid, words.collect())
     }
 
     fn facts(&mut self, look: bool) -> Answer {

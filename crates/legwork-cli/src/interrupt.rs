@@ -75,7 +75,7 @@ fn interrupted(signal: Signal, job: Option<JobId>) -> AgentError {
             format!("`legwork output {id} --wait 10s` waits on, `legwork stop {id}` ends it"),
         ),
         None => (
-            format!("interrupted by {signal}; the command runs on as a job"),
+            format!("interrupted by {signal}; what had been started runs on as a job"),
             "`legwork list` shows it".to_owned(),
         ),
     };

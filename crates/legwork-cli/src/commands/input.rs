@@ -41,8 +41,7 @@ pub(crate) struct Input {
     #[arg(value_name = "ID")]
     id: String,
     /// What to write, joined by blanks; `-` for all of stdin
-    #[arg(value_name = "TEXT", required_unless_present_any = ["enter", "key", "close"],
-          allow_hyphen_values = false)]
+    #[arg(value_name = "TEXT", required_unless_present_any = ["enter", "key", "close"])]
     text: Vec<String>,
     /// Enter after the text
     #[arg(long)]

@@ -51,7 +51,7 @@ pub(crate) struct Wait {
     /// One of the jobs is enough
     #[arg(long, conflicts_with = "all")]
     any: bool,
-    /// All of the jobs have to [default]
+    /// All of the jobs have to; that is the default
     #[arg(long)]
     all: bool,
     /// How long at most [default: for ever]

@@ -52,3 +52,10 @@ fn a_schema_needs_no_arguments_and_names_every_value() {
     assert!(state["enum"].as_array().unwrap().contains(&"elsewhere".into()), "{state}");
     assert_eq!(legwork(["signal", "--schema"]).seen().json()["name"], "signal");
 }
+
+/// What agents have learnt stays true. With `UPDATE_CONTRACT=1` the promise is written anew.
+#[test]
+fn the_contract_holds() {
+    let contract = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/contract.json");
+    clap_agent::testing::assert_contract(crate::seen::LEGWORK, contract);
+}

@@ -14,7 +14,6 @@ mod keys;
 mod options;
 mod passing;
 mod place;
-mod schema;
 mod sys;
 mod table;
 mod terminal;

@@ -103,6 +103,17 @@ impl<'de> serde::Deserialize<'de> for JobId {
     }
 }
 
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for JobId {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "JobId".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({"type": "string", "pattern": "^[2-9a-hjkmnp-tv-z]{8}$"})
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

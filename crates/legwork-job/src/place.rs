@@ -115,6 +115,7 @@ pub struct Filter {
 
 /// A page of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Page {
     /// Running first, then newest first.
     pub jobs: Vec<Report>,
@@ -174,6 +175,7 @@ pub struct Waiting {
 /// Why a wait was over for one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "met")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Met {
     /// It has ended.
     Exit,
@@ -204,6 +206,7 @@ pub enum Met {
 
 /// What came of a wait, for one job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Waited {
     /// Which condition.
     #[serde(flatten)]
@@ -225,6 +228,7 @@ pub struct Writing {
 
 /// What came of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Written {
     /// How many bytes the job's input has taken.
     pub bytes: u64,
@@ -247,6 +251,7 @@ pub enum Reach {
 
 /// What was signalled.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Signalled {
     /// The signal's name.
     pub signal: String,
@@ -256,6 +261,7 @@ pub struct Signalled {
 
 /// The screen of a job with a terminal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Screen {
     /// The job.
     pub id: JobId,
@@ -282,6 +288,7 @@ pub struct Screen {
 /// How a named service came to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Ensured {
     /// It ran already, with the same command.
     Running,
@@ -308,6 +315,7 @@ pub struct Pruning {
 
 /// What was removed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Pruned {
     /// Which jobs.
     pub jobs: Vec<JobId>,

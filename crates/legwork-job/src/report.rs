@@ -23,6 +23,7 @@ pub const REPORT_SCHEMA: u32 = 1;
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum State {
     /// Being started.
     Starting,
@@ -67,6 +68,7 @@ impl State {
 
 /// What a job has used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Used {
     /// CPU time in user mode.
     pub cpu_user_ms: u64,
@@ -78,6 +80,7 @@ pub struct Used {
 
 /// A process of a job.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Process {
     /// Its pid.
     pub pid: u32,
@@ -107,6 +110,7 @@ impl Process {
 
 /// What is known of a job, and what it printed, as far as it was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Report {
     /// [`REPORT_SCHEMA`].
     pub schema: u32,

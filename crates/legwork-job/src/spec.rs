@@ -83,6 +83,7 @@ pub enum OnLogLimit {
 /// assert_eq!(legwork_job::Size::default(), legwork_job::Size { cols: 80, rows: 24 });
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Size {
     /// Characters in a row.
     pub cols: u16,

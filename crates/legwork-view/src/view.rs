@@ -57,6 +57,7 @@ pub enum Part {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Strategy {
     /// Everything there is; what is missing was dropped before.
     None,
@@ -81,6 +82,7 @@ pub enum Strategy {
 /// # Ok::<(), legwork_view::ViewError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Truncation {
     /// Of what was asked for; always retained and omitted together.
     pub original_bytes: u64,

@@ -351,7 +351,9 @@ impl fmt::Display for Ending {
 /// The flat form of an ending in JSON.
 #[derive(Default, serde::Serialize, serde::Deserialize)]
 #[serde(default)]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema), schemars(rename = "Ending"))]
 struct Wire {
+    /// One of a closed list of words; one that is not known is a failure.
     cause: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<i32>,
@@ -371,6 +373,17 @@ struct Wire {
     detail: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     near: Vec<String>,
+}
+
+#[cfg(feature = "schemars")]
+impl schemars::JsonSchema for Ending {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        Wire::schema_name()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        Wire::json_schema(generator)
+    }
 }
 
 impl Serialize for Ending {

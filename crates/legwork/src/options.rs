@@ -121,6 +121,7 @@ pub enum Survivors {
     serde::Deserialize,
 )]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Containment {
     /// The process group, and whoever still hangs below the command in the process tree.
     Group,

@@ -3,11 +3,11 @@
 use clap::Args;
 use clap_agent::{AgentError, Example, Exit, Notes, Returns, Writer};
 use legwork_job::{Ensured, Place, Report};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::errors::told;
 use crate::options::{Asked, JobOptions, Program};
-use crate::schema;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -21,10 +21,7 @@ pub(crate) fn notes() -> Notes {
             "for a service that has to run: the one that runs this command already, a new one, or \
              a new one in place of one that runs another command",
         )
-        .returns(
-            Returns::new("object", "the report of the job, and what was done in `ensured`")
-                .schema(schema::ensured),
-        )
+        .returns(Returns::of::<Answer>("the report of the job, and what was done in `ensured`"))
         .example(Example::new("legwork ensure nap -- sleep 0").says("started"))
 }
 
@@ -42,7 +39,7 @@ pub(crate) struct Ensure {
 }
 
 /// The report, and what was done.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Answer {
     ensured: Ensured,
     #[serde(flatten)]

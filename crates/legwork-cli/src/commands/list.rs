@@ -14,7 +14,7 @@ use crate::errors::{number, told};
 use crate::options::{Session, label};
 use crate::sys::{Arrivals, readable};
 use crate::table::{Look, table};
-use crate::{schema, terminal};
+use crate::terminal;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +27,7 @@ pub(crate) fn notes() -> Notes {
     Notes::read()
         .idempotent()
         .when_to_use("to see what runs, before starting it again, or to find an id")
-        .returns(Returns::new("object", "a page of reports").schema(schema::page))
+        .returns(Returns::of::<Page>("a page of reports"))
         .example(Example::new("legwork list"))
         .example(Example::new("legwork list --state running --fields jobs.id,jobs.name"))
 }

@@ -18,7 +18,6 @@ use crate::errors::told;
 use crate::options::Session;
 use crate::passing::{READER_GONE, Reader, pass_on};
 use crate::place::find;
-use crate::schema;
 use crate::units;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -43,7 +42,7 @@ pub(crate) fn notes() -> Notes {
             "With --follow: one event a line, {\"type\":\"output\",\"cursor\":…,\"text\":…}, then \
              the report. Without: the report, its `output` within the budget.",
         )
-        .returns(Returns::new("object", "the report of the job").schema(schema::report))
+        .returns(Returns::of::<Report>("the report of the job"))
         .example(
             Example::new("legwork output no-such-job").exits(Exit::NotFound).says("no such job"),
         )

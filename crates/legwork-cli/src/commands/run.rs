@@ -17,7 +17,6 @@ use crate::errors::{self, OWN, STILL_RUNNING, told};
 use crate::interrupt;
 use crate::options::{JobOptions, Program, Source};
 use crate::place::place;
-use crate::schema;
 use crate::sys::{Arrivals, Sender};
 use crate::words::one_line;
 
@@ -43,7 +42,7 @@ pub(crate) fn notes() -> Notes {
              report comes when it has ended or after --timeout. `running: true` and exit code 75 \
              mean that it runs on; come back with `output` and its id.",
         )
-        .returns(Returns::new("object", "the report of the job").schema(schema::report))
+        .returns(Returns::of::<Report>("the report of the job"))
         .example(Example::new("legwork run -- echo hello").says("streams"))
         .example(Example::new("legwork run -c 'exit 3'").exits(Exit::Partial).says("its own code"))
 }

@@ -7,7 +7,6 @@ use legwork_job::Place;
 use crate::errors::told;
 use crate::options::Session;
 use crate::place::find;
-use crate::schema;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -18,7 +17,7 @@ pub(crate) fn notes() -> Notes {
     Notes::read()
         .idempotent()
         .when_to_use("to see what a full-screen program shows; type with `input`")
-        .returns(Returns::new("object", "the rows, and where the cursor is").schema(schema::screen))
+        .returns(Returns::of::<legwork_job::Screen>("the rows, and where the cursor is"))
         .example(Example::new("legwork screen no-such-job").exits(Exit::NotFound))
 }
 

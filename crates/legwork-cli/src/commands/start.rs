@@ -5,11 +5,11 @@
 use clap::Args;
 use clap_agent::{AgentError, Example, Exit, Mode, Notes, Returns, Writer};
 use legwork_job::{Place, Report};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::errors::told;
 use crate::options::{Asked, JobOptions, Program};
-use crate::schema;
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -24,10 +24,7 @@ pub(crate) fn notes() -> Notes {
             "for servers, watchers and long builds; `wait` tells when something happens, `output` \
              reads. For a command whose end you need now use `run`",
         )
-        .returns(
-            Returns::new("object", "the report of the new job; `existing` where it was there")
-                .schema(schema::started),
-        )
+        .returns(Returns::of::<Answer>("the report of the new job; `existing` where it was there"))
         .example(Example::new("legwork start -- sleep 0").says("prints the id"))
         .example(Example::new("legwork start --output json --name tests -c 'exit 1'"))
 }
@@ -46,7 +43,7 @@ pub(crate) struct Start {
 }
 
 /// The report, and whether the job was there already.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Answer {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     existing: bool,

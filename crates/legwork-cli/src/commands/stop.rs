@@ -8,12 +8,13 @@ use std::time::Duration;
 use clap::Args;
 use clap_agent::{AgentError, Effect, Example, Exit, FlagNotes, Notes, Returns, Writer};
 use legwork_job::{Filter, JobError, JobId, Place, Report, State};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::errors::told;
 use crate::options::Session;
 use crate::place::find;
-use crate::{schema, units, words};
+use crate::{units, words};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -25,10 +26,7 @@ pub(crate) fn notes() -> Notes {
     Notes::write()
         .when_to_use("a job is no longer needed; its descendants are ended, too")
         .flag("all", FlagNotes::new().raises(Effect::Destructive))
-        .returns(
-            Returns::new("object", "the reports of the jobs that were stopped")
-                .schema(schema::stopped),
-        )
+        .returns(Returns::of::<Stopped>("the reports of the jobs that were stopped"))
         .example(Example::new("legwork stop no-such-job").exits(Exit::NotFound))
         .example(Example::new("legwork stop --all").says("not confirmed").exits(Exit::UserError))
 }
@@ -49,7 +47,7 @@ pub(crate) struct Stop {
 }
 
 /// What came of it.
-#[derive(Debug, Default, Serialize)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 struct Stopped {
     stopped: Vec<Report>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -57,7 +55,7 @@ struct Stopped {
 }
 
 /// A job that was not stopped.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 struct Failed {
     job: String,
     error: String,

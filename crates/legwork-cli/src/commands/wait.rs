@@ -13,7 +13,7 @@ use legwork_view::Budget;
 use crate::errors::{STILL_RUNNING, told};
 use crate::options::Session;
 use crate::place::find;
-use crate::{schema, units, words};
+use crate::{units, words};
 
 pub(crate) const EXAMPLES: &str = "\
 Examples:
@@ -32,10 +32,9 @@ pub(crate) fn notes() -> Notes {
             "Costs nothing while it waits. Exit code 75 means that the time was over and the jobs \
              run on; 1 that a job ended before what was waited for.",
         )
-        .returns(
-            Returns::new("array", "for each job why the wait for it was over, and its report")
-                .schema(schema::waited),
-        )
+        .returns(Returns::of::<Vec<legwork_job::Waited>>(
+            "for each job why the wait for it was over, and its report",
+        ))
         .example(Example::new("legwork wait no-such-job").exits(Exit::NotFound))
 }
 

@@ -41,7 +41,7 @@ fn run_says_that_its_numbers_are_the_commands() {
     let schema = legwork(["run", "--schema"]).seen().json();
     assert_eq!(schema["passthrough"], true);
     let properties = &schema["returns"]["output_schema"]["properties"];
-    assert_eq!(properties["shell_code"]["type"], "integer");
+    assert!(properties["shell_code"]["type"].to_string().contains("integer"), "{properties}");
 }
 
 #[test]

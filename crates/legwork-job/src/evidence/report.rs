@@ -65,6 +65,7 @@ pub struct ProcessTree {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct BlockedOn {
     /// What it waits for.
     pub what: WaitsFor,
@@ -90,6 +91,7 @@ pub struct BlockedOn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum WaitsFor {
     /// The job's own input: its stdin, or its terminal.
     Input,
@@ -105,6 +107,7 @@ pub enum WaitsFor {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Evidence {
     /// It waits for input among other things, which may be all that it waits for; or it cannot be
     /// looked at, and the terminal hides what is typed.
@@ -126,6 +129,7 @@ pub enum Evidence {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub struct Listening {
     /// TCP over IPv4 or IPv6.
     pub protocol: Protocol,
@@ -146,6 +150,7 @@ pub struct Listening {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
+#[cfg_attr(feature = "schemars", derive(schemars::JsonSchema))]
 pub enum Protocol {
     /// TCP over IPv4.
     Tcp,

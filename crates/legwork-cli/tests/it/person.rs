@@ -31,6 +31,13 @@ fn until(run: &mut Running, wanted: &str) {
     assert!(seen, "{wanted:?} was never shown");
 }
 
+/// Everything that was shown, once it is over. Not sooner: whoever lets go of the terminal sends
+/// the key that ends its input, and that would be the job's.
+fn shown(mut run: Running) -> String {
+    until(&mut run, "over");
+    run.wait().unwrap().stdout_text().into_owned()
+}
+
 fn is_restored(text: &str) -> bool {
     text.contains("isig icanon iexten echo ")
 }
@@ -45,8 +52,7 @@ fn keys_go_to_the_job_until_the_one_that_detaches() {
     run.write(b"typed\r").unwrap();
     until(&mut run, "<typed>");
     run.write(b"\x1c").unwrap();
-    let outcome = run.wait().unwrap();
-    let text = outcome.stdout_text();
+    let text = shown(run);
     assert!(text.contains(&format!("attached to echoer ({id}); Ctrl-\\ detaches")), "{text}");
     assert!(text.contains("detached; it runs on"), "{text}");
     assert!(is_restored(&text), "{text}");
@@ -61,8 +67,7 @@ fn the_end_of_the_job_is_the_end_of_it() {
     let mut run = person(&house, "legwork attach asks; echo \"code $?\"").spawn().unwrap();
     until(&mut run, "Ctrl-\\ detaches");
     run.write(b"answer\r").unwrap();
-    let outcome = run.wait().unwrap();
-    let text = outcome.stdout_text();
+    let text = shown(run);
     assert!(text.contains("asks") && text.contains("code 0"), "{text}");
     assert!(is_restored(&text), "{text}");
 }
@@ -77,7 +82,7 @@ fn the_job_has_the_size_of_the_window() {
     run.write(b"\r").unwrap();
     until(&mut run, "24 80");
     run.write(b"\x1c").unwrap();
-    run.wait().unwrap();
+    shown(run);
 }
 
 #[test]
@@ -91,8 +96,7 @@ fn a_signal_gives_the_terminal_back() {
          (until stty -a < /dev/tty | grep -q -e -icanon; do sleep 0.02; done; kill -TERM $child) & \
          wait $child; echo \"code $?\""
     );
-    let outcome = person(&house, &script).spawn().unwrap().wait().unwrap();
-    let text = outcome.stdout_text();
+    let text = shown(person(&house, &script).spawn().unwrap());
     assert!(text.contains("code 143"), "{text}");
     assert!(is_restored(&text), "{text}");
 }
@@ -105,8 +109,7 @@ fn a_job_without_a_terminal_is_followed() {
     let mut run = person(&house, "legwork attach plain").spawn().unwrap();
     until(&mut run, "has no terminal; following its log");
     house.person(["input", "plain", "--enter"]);
-    let outcome = run.wait().unwrap();
-    let text = outcome.stdout_text();
+    let text = shown(run);
     assert!(text.contains("before\r\n") && text.contains("after\r\n"), "{text}");
 }
 
@@ -128,8 +131,7 @@ fn a_watched_list_is_redrawn_until_q() {
     house.start(["--name", "second", "--", "sleep", "300"]);
     until(&mut run, "second");
     run.write(b"q").unwrap();
-    let outcome = run.wait().unwrap();
-    let text = outcome.stdout_text();
+    let text = shown(run);
     assert!(text.contains("\u{1b}[?1049h") && text.contains("\u{1b}[?1049l"), "{text:?}");
     assert!(text.contains("code 0"), "{text}");
     assert!(is_restored(&text), "{text}");
@@ -139,10 +141,7 @@ fn a_watched_list_is_redrawn_until_q() {
 fn a_list_has_colours_on_a_terminal_and_none_where_they_are_not_wanted() {
     let house = House::new();
     house.start(["--", "sleep", "300"]);
-    let shown = |script: &str| {
-        let outcome = person(&house, script).spawn().unwrap().wait().unwrap();
-        outcome.stdout_text().into_owned()
-    };
+    let shown = |script: &str| shown(person(&house, script).spawn().unwrap());
     assert!(shown("legwork list").contains("\u{1b}[32mrunning"));
     assert!(!shown("NO_COLOR=1 legwork list").contains("\u{1b}[32m"));
     assert!(!house.person(["list"]).stdout.contains('\u{1b}'));
@@ -156,7 +155,7 @@ fn what_may_be_lost_is_asked_about() {
     house.agent(["run", "--", "true"]);
     let mut run = person(&house, "legwork prune --keep 0; echo \"code $?\"").spawn().unwrap();
     run.write(b"n\n").unwrap();
-    let text = run.wait().unwrap().stdout_text().into_owned();
+    let text = shown(run);
     assert!(text.contains("Go on? [y/N]") && text.contains("code 9"), "{text}");
     assert_eq!(house.agent(["list"]).0["total"], 1);
 }

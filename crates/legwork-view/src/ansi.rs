@@ -47,8 +47,12 @@ pub(crate) fn sequence_len(bytes: &[u8]) -> usize {
     }
 }
 
-/// `line` without its escape sequences, and with backspaces carried out.
-pub(crate) fn strip(line: &[u8]) -> Cow<'_, [u8]> {
+/// A line as a reader sees it: without its escape sequences, and with backspaces carried out.
+///
+/// ```
+/// assert_eq!(&*legwork_view::plain(b"\x1b[32mok\x1b[0m 1x\x082"), b"ok 12");
+/// ```
+pub fn plain(line: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr2(ESC, 0x08, line).is_none() {
         return Cow::Borrowed(line);
     }
@@ -73,7 +77,7 @@ pub(crate) fn strip(line: &[u8]) -> Cow<'_, [u8]> {
 /// `line` has no line feed.
 pub(crate) fn last_state(line: &[u8]) -> Cow<'_, [u8]> {
     for state in line.rsplit(|&b| b == b'\r') {
-        let shown = strip(state);
+        let shown = plain(state);
         if !shown.is_empty() || erases(state) {
             return shown;
         }
@@ -137,22 +141,22 @@ mod tests {
             pieces in prop::collection::vec(piece(), 0..12)
         ) {
             let line = pieces.concat();
-            let ours = String::from_utf8(strip(line.as_bytes()).into_owned()).unwrap();
+            let ours = String::from_utf8(plain(line.as_bytes()).into_owned()).unwrap();
             prop_assert_eq!(ours, by_vte(line.as_bytes()));
         }
 
         #[test]
         fn no_input_panics_or_grows(line in prop::collection::vec(any::<u8>(), 0..60)) {
-            prop_assert!(strip(&line).len() <= line.len());
+            prop_assert!(plain(&line).len() <= line.len());
             prop_assert!(last_state(&line).len() <= line.len());
         }
     }
 
     #[test]
     fn an_unterminated_string_does_not_swallow_the_line() {
-        assert_eq!(&*strip(b"\x1b]the end"), b"the end");
-        assert_eq!(&*strip(b"\x1bPthe end"), b"the end");
-        assert_eq!(&*strip(b"\x1b[31\xffred"), b"\xffred");
+        assert_eq!(&*plain(b"\x1b]the end"), b"the end");
+        assert_eq!(&*plain(b"\x1bPthe end"), b"the end");
+        assert_eq!(&*plain(b"\x1b[31\xffred"), b"\xffred");
     }
 
     #[test]
@@ -162,6 +166,6 @@ mod tests {
         assert_eq!(&*last_state(b"Building 1/3\r\x1b[K   Compiling a"), b"   Compiling a");
         assert_eq!(&*last_state(b"Building 1/3\r\x1b[K"), b"");
         assert_eq!(&*last_state(b"|\x08/\x08-\x08done"), b"done");
-        assert_eq!(&*strip("ä\u{8}b".as_bytes()), b"b");
+        assert_eq!(&*plain("ä\u{8}b".as_bytes()), b"b");
     }
 }

@@ -60,6 +60,7 @@ mod summary;
 mod trigger;
 mod view;
 
+pub use ansi::plain;
 pub use budget::{Budget, estimated_tokens};
 pub use diagnostics::{Diagnostic, Diagnostics, Found};
 pub use fold::Folding;

@@ -101,9 +101,12 @@ impl Watch<'_> {
                 let rest = &piece.bytes[at..];
                 let end = rest.iter().position(|byte| *byte == b'\n');
                 let line = &rest[..end.unwrap_or(rest.len())];
-                if self.conditions.patterns.iter().any(|pattern| pattern.is_match(line)) {
+                // As it came, or as a reader sees it: a terminal puts colours before a word.
+                let plain = legwork_view::plain(line);
+                let matches = |pattern: &Regex| pattern.is_match(line) || pattern.is_match(&plain);
+                if self.conditions.patterns.iter().any(matches) {
                     let cursor = piece.cursor + at as u64;
-                    let line = String::from_utf8_lossy(line).trim_end().to_owned();
+                    let line = String::from_utf8_lossy(&plain).trim_end().to_owned();
                     return Ok(Some(Met::Pattern { cursor, line }));
                 }
                 match end {

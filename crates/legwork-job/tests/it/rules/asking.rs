@@ -27,7 +27,12 @@ pub(super) fn wait_one(place: &Local, job: JobId, condition: Condition) -> Waite
 }
 
 /// Waits for one condition of one job no longer than this.
-pub(super) fn wait_briefly(place: &Local, job: JobId, condition: Condition, limit: Duration) -> Met {
+pub(super) fn wait_briefly(
+    place: &Local,
+    job: JobId,
+    condition: Condition,
+    limit: Duration,
+) -> Met {
     let waiting = Waiting { limit: Some(limit), ..waiting(&[job], &[condition]) };
     place.wait(&waiting).unwrap().remove(0).met
 }

@@ -155,8 +155,15 @@ fn only_lines_that_match() {
         jobs.place.read(id, &reading)
     };
     let output = grep("^77[0-9]$").unwrap().output.unwrap();
-    let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with('[')).collect();
-    assert_eq!(lines, (770..780).map(|n| n.to_string()).collect::<Vec<_>>());
+    // Each with its cursor.
+    let lines = output.lines().filter(|line| !line.starts_with('['));
+    let lines: Vec<_> = lines.filter_map(|line| line.split_once(": ")).collect();
+    assert_eq!(lines.len(), 10, "{output}");
+    for (cursor, line) in lines {
+        let piece = jobs.place.bytes(id, cursor.parse().unwrap(), 3).unwrap();
+        assert_eq!(piece.bytes, line.as_bytes());
+        assert!(line.starts_with("77"), "{line}");
+    }
     assert!(matches!(grep("(").unwrap_err(), JobError::View(_)));
 }
 

@@ -54,7 +54,7 @@ fn a_pager() {
     assert_eq!(first.rows[0], "line 1.");
     write(&jobs, id, "G");
     shows(&jobs, id, "line 500.");
-    write(&jobs, id, "/line 77\\.\r");
+    write(&jobs, id, "?line 77\\.\r");
     assert_eq!(shows(&jobs, id, "line 77.").rows[0], "line 77.");
     write(&jobs, id, "q");
     assert_eq!(jobs.ended(id).exit_code, Some(0));

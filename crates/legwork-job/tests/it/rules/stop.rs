@@ -22,7 +22,7 @@ fn who_obeys_is_asked_and_ends_as_it_likes() {
     let report = jobs.place.stop(id, None).unwrap();
     assert_eq!(report.ending.as_ref().unwrap().cause(), &Cause::Cancelled);
     assert_eq!((report.state, report.success), (Some(State::Ended), Some(false)));
-    assert_eq!(jobs.read(id).output.as_deref(), Some("up\ntidied\n"));
+    assert!(jobs.read(id).output.unwrap().contains("tidied\n"));
     let error = jobs.place.stop(id, None).unwrap_err();
     assert!(matches!(error, JobError::NothingLeft { .. }), "{error}");
 }

@@ -94,7 +94,8 @@ impl Local {
                         sees(session.as_ref(), named.session.as_ref().map(Session::as_str))
                     })
                     .map(|named| named.name);
-                let all = names.chain(ids.iter().map(JobId::to_string));
+                let ids = ids.iter().filter(|id| visible(id)).map(JobId::to_string);
+                let all = names.chain(ids);
                 Err(JobError::NotFound {
                     reference: reference.to_owned(),
                     near: nearest(reference, all),
@@ -112,9 +113,16 @@ impl Local {
     }
 }
 
+/// 1 for the same, 0 for nothing in common.
+fn likeness(text: &str, other: &str) -> f64 {
+    let alike = strsim::jaro_winkler(text, other);
+    // In a short word, two letters that changed places are all the difference there is.
+    if text.len() > 2 && strsim::osa_distance(text, other) == 1 { alike.max(0.9) } else { alike }
+}
+
 fn nearest(text: &str, among: impl Iterator<Item = String>) -> Vec<String> {
     let mut near: Vec<(f64, String)> = among
-        .map(|other| (strsim::jaro_winkler(text, &other), other))
+        .map(|other| (likeness(text, &other), other))
         .filter(|(likeness, _)| *likeness > 0.75)
         .collect();
     near.sort_by(|one, other| other.0.total_cmp(&one.0).then_with(|| one.1.cmp(&other.1)));

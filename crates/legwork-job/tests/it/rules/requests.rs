@@ -70,6 +70,30 @@ fn two_at_once_are_one_job() {
 }
 
 #[test]
+fn two_at_once_that_cannot_start_are_both_told() {
+    let jobs = Jobs::new();
+    for round in 0..20 {
+        let mut spec = JobSpec::argv(["no-such-program-at-all"]);
+        spec.request_id = Some(format!("round {round}"));
+        let barrier = Barrier::new(2);
+        std::thread::scope(|scope| {
+            let both = [0, 1].map(|_| {
+                scope.spawn(|| {
+                    let place = jobs.again();
+                    barrier.wait();
+                    place.start(&spec)
+                })
+            });
+            for one in both {
+                let told = one.join().unwrap();
+                assert!(matches!(told, Err(JobError::NotStarted(_))), "round {round}: {told:?}");
+            }
+        });
+    }
+    testkit::wait_until("no folder", || folders(&jobs) == 0);
+}
+
+#[test]
 fn a_request_id_has_a_length() {
     let jobs = Jobs::new();
     for bad in [String::new(), "x".repeat(257)] {

@@ -125,7 +125,7 @@ fn in_the_survivors_and_where_the_job_cannot_start() {
     let jobs = Jobs::new();
     let line = format!("sh -c 'sleep 300; :' {SECRET} >/dev/null 2>&1 &");
     let report = jobs.finish(&with_secrets(JobSpec::shell(line)));
-    assert_eq!(report.survivors.len(), 1, "{report:?}");
+    assert!(!report.survivors.is_empty(), "{report:?}");
     assert_not_on_disk(&jobs);
     let spec = with_secrets(JobSpec::argv(["no-such-program-at-all", SECRET]));
     jobs.place.start(&spec).unwrap_err();

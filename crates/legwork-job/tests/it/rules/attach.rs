@@ -8,11 +8,8 @@ use crate::support::Jobs;
 /// Reads until this has come, or the end.
 fn sees(attachment: &dyn Attachment, text: &str) -> String {
     let mut seen = Vec::new();
-    loop {
-        match attachment.next().unwrap() {
-            Attached::Output(bytes) => seen.extend(bytes),
-            Attached::End => break,
-        }
+    while let Attached::Output(bytes) = attachment.next().unwrap() {
+        seen.extend(bytes);
         if String::from_utf8_lossy(&seen).contains(text) {
             break;
         }

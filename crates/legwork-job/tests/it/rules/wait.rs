@@ -140,7 +140,8 @@ fn of_several_conditions_the_first() {
 #[test]
 fn for_any_or_all_of_many() {
     let jobs = Jobs::new();
-    let ids: Vec<_> = (0..8).map(|n| jobs.start(&open(&format!("read a; exit {n}")))).collect();
+    let ids: Vec<_> =
+        (0..8).map(|n| jobs.start(&open(&format!("read a; sleep 0.{n}; exit {n}")))).collect();
     write(&jobs, ids[5], "go\n");
     let any = Waiting { gather: Gather::Any, ..waiting(&ids, &[Condition::Exit]) };
     let waited = jobs.place.wait(&any).unwrap();
@@ -153,7 +154,9 @@ fn for_any_or_all_of_many() {
     let met =
         |waited: Vec<legwork_job::Waited>| waited.iter().filter(|one| one.met == Met::Exit).count();
     assert_eq!(met(jobs.place.wait(&all).unwrap()), 1);
-    ids.iter().filter(|id| **id != ids[5]).for_each(|id| drop(write(&jobs, *id, "go\n")));
+    for id in ids.iter().filter(|id| **id != ids[5]) {
+        write(&jobs, *id, "go\n");
+    }
     let waited = jobs.place.wait(&waiting(&ids, &[Condition::Exit])).unwrap();
     let codes: Vec<_> = waited.iter().map(|one| one.report.exit_code.unwrap()).collect();
     assert_eq!(codes, (0..8).collect::<Vec<_>>());
@@ -163,7 +166,7 @@ fn for_any_or_all_of_many() {
 fn for_none_is_over_at_once() {
     let jobs = Jobs::new();
     for gather in [Gather::Any, Gather::All] {
-        let none = Waiting { gather, ..waiting(&[], &[Condition::Exit]) };
+        let none = Waiting { gather, limit: None, ..waiting(&[], &[Condition::Exit]) };
         assert!(jobs.place.wait(&none).unwrap().is_empty());
     }
 }

@@ -118,7 +118,12 @@ impl Nest {
             let mut nest = Nest { id, folder, lock: None, fate: Fate::Undecided };
             let options = File::options().read(true).write(true).create(true).mode(0o600).clone();
             let lock = options.open(nest.folder.join(LOCK))?;
-            rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            // Somebody who lists jobs may be looking at it this very moment, and may even take it
+            // for one whose supervisor was killed and remove it.
+            rustix::io::retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::LockExclusive))?;
+            if rustix::fs::fstat(&lock)?.st_nlink == 0 {
+                continue;
+            }
             nest.lock = Some(lock);
             return Ok(nest);
         }

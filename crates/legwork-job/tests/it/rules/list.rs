@@ -137,3 +137,22 @@ fn what_cannot_be_read_is_told_and_hurts_no_other() {
     assert_eq!(jobs.read(whole).output.as_deref(), Some("fine\n"));
     assert!(jobs.finish(&JobSpec::shell("true")).success.unwrap(), "and others start");
 }
+
+#[test]
+fn looking_does_not_disturb_a_birth() {
+    let jobs = Jobs::new();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let place = jobs.again();
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                place.list(&Filter::default()).unwrap();
+            }
+        });
+        let started: Vec<_> = (0..60).map(|_| jobs.place.start(&JobSpec::argv(["true"]))).collect();
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        for one in started {
+            assert!(one.is_ok(), "{one:?}");
+        }
+    });
+}

@@ -285,6 +285,10 @@ impl JobSpec {
         if let Some(session) = &self.session {
             surrounded.env.insert(0, ("LEGWORK_SESSION".into(), Some(session.into())));
         }
+        // On a terminal, no input is a key that somebody presses: it would end what waits for them.
+        if self.terminal.is_some() && self.stdin == Input::Null {
+            surrounded.stdin = Input::Open;
+        }
         surrounded.oom_score_adj = self.oom_score_adj.or(Some(JOB_OOM_SCORE));
         surrounded.to_command().stdout(Output::Capture).stderr(Output::Capture)
     }

@@ -44,6 +44,11 @@ pub(crate) mod bytes {
     use super::*;
 
     pub(crate) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+        // Escaped, a byte takes up to six; base 64 takes a third more, whatever the bytes are.
+        let escaped = bytes.iter().filter(|byte| matches!(byte, ..0x20 | b'"' | b'\\')).count();
+        if escaped > bytes.len() / 16 {
+            return Text::Raw { b64: STANDARD.encode(bytes) }.serialize(to);
+        }
         Text::of(bytes).serialize(to)
     }
 

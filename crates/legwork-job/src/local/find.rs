@@ -94,7 +94,8 @@ impl Local {
                         sees(session.as_ref(), named.session.as_ref().map(Session::as_str))
                     })
                     .map(|named| named.name);
-                let all: Vec<String> = names.chain(ids.iter().map(JobId::to_string)).collect();
+                let ids = ids.iter().filter(|id| visible(id)).map(JobId::to_string);
+                let all: Vec<String> = names.chain(ids).collect();
                 let near = legwork::nearest(reference, all.iter().map(String::as_str), OFFERS);
                 Err(JobError::NotFound { reference: reference.to_owned(), near })
             }

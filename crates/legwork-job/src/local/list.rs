@@ -2,6 +2,7 @@
 
 use super::find::{sees, session};
 use super::observe::{self, Observed};
+use super::read::is_news;
 use super::{Local, compose};
 use crate::error::JobError;
 use crate::place::{Filter, Page};
@@ -39,10 +40,16 @@ impl Local {
         let size = filter.limit.unwrap_or(usize::MAX).max(1);
         let first = size.saturating_mul(filter.page);
         let rows = jobs.into_iter().skip(first).take(size);
-        let jobs = rows.map(|observed| {
+        let jobs = rows.map(|mut observed| {
             let id = observed.record.id;
             let live = if filter.look && observed.attended {
-                self.facts(id, true).ok().flatten()
+                let live = self.facts(id, true).ok().flatten();
+                if is_news(&observed, live.as_ref())
+                    && let Ok(again) = observe::observe(&self.state, id)
+                {
+                    observed = again;
+                }
+                live
             } else {
                 None
             };

@@ -181,7 +181,9 @@ pub(crate) fn sweep(state: &StateDir, id: JobId) {
     /// Between making the folder and locking it.
     const BIRTH: Duration = Duration::from_secs(60);
     let folder = state.job_folder(&id);
-    let is_dead = match probe(&folder) {
+    // A lock that was free is held until the folder is gone: who makes a job there waits for it.
+    let hold = probe(&folder);
+    let is_dead = match &hold {
         Ok(Hold::Free(_)) => true,
         Ok(Hold::Missing) => std::fs::metadata(&folder)
             .and_then(|facts| facts.modified())

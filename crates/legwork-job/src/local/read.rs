@@ -44,6 +44,12 @@ impl Source for Log<'_> {
     }
 }
 
+/// Whether the record has to be read again: its supervisor has gone since, or has told an end that
+/// was put on record meanwhile.
+pub(super) fn is_news(observed: &Observed, live: Option<&Facts>) -> bool {
+    live.is_none_or(|facts| observed.state().is_live() && !facts.state.is_live())
+}
+
 impl Local {
     pub(super) fn observe(&self, id: JobId) -> Result<Observed, JobError> {
         observe::observe(&self.state, id)
@@ -65,8 +71,7 @@ impl Local {
         let mut live = None;
         if observed.attended {
             live = self.facts(id, reading.look)?;
-            if live.is_none() {
-                // It has gone since: now the record tells the end, or that it was lost.
+            if is_news(&observed, live.as_ref()) {
                 observed = self.observe(id)?;
             }
         }

@@ -60,18 +60,19 @@ struct Watch<'a> {
     since: u64,
     /// The beginning of the line that is being searched.
     searched: u64,
+    /// What was there when it was last searched: what comes after it has to be told of.
+    seen: u64,
     met: Option<Met>,
 }
 
 impl Watch<'_> {
     fn ask(&mut self) -> std::io::Result<()> {
-        let total = self.log.facts().map_or(u64::MAX, |facts| facts.total);
         let output = if self.conditions.output {
             Some(self.since)
         } else if self.conditions.patterns.is_empty() {
             None
         } else {
-            Some(total)
+            Some(self.seen)
         };
         let wanted = Wanted {
             output,
@@ -93,6 +94,7 @@ impl Watch<'_> {
         }
         loop {
             let piece = self.log.read(self.searched, CHUNK)?;
+            self.seen = piece.next;
             if piece.bytes.is_empty() {
                 return Ok(None);
             }
@@ -187,6 +189,7 @@ impl Local {
             since: since.unwrap_or(total),
             // A pattern that has been printed already has been printed.
             searched: since.unwrap_or(0),
+            seen: 0,
             met: None,
         };
         watch.met = match watch.search()? {
@@ -207,7 +210,7 @@ impl Local {
         loop {
             let met = watches.iter().filter(|watch| watch.met.is_some()).count();
             let enough = match waiting.gather {
-                Gather::Any => met > 0,
+                Gather::Any => met > 0 || watches.is_empty(),
                 Gather::All => met == watches.len(),
             };
             let left = until.map(|until| until.saturating_duration_since(Instant::now()));

@@ -1,10 +1,13 @@
 //! Looks at the job's processes, while somebody wants to know.
 
+use std::collections::HashSet;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::evidence::{self, BlockedOn, Input, Listening};
+use legwork::engine::SUPERVISOR;
+
+use crate::evidence::{self, BlockedOn, Input, Listening, ProcessFacts};
 use crate::report::Process;
 
 /// The job's own input, as the kernel names it.
@@ -49,9 +52,10 @@ pub(super) struct Sight {
 
 /// Everything below this process: what it waits for, what it listens on, who it is.
 pub(super) fn look(source: Source, terminal: Option<BorrowedFd<'_>>) -> Sight {
-    let Ok(tree) = evidence::tree(std::process::id() as i32) else {
+    let Ok(mut tree) = evidence::tree(std::process::id() as i32) else {
         return Sight::default();
     };
+    leave_out_other_jobs(&mut tree.processes);
     let pids: Vec<i32> = tree.processes.iter().map(|process| process.pid).collect();
     Sight {
         blocked_on: blocked(&pids, source, terminal),
@@ -68,6 +72,21 @@ pub(super) fn look(source: Source, terminal: Option<BorrowedFd<'_>>) -> Sight {
             })
             .collect(),
     }
+}
+
+/// A supervisor that was started from inside this job hangs below it, and what hangs below that one
+/// is another job's.
+fn leave_out_other_jobs(processes: &mut Vec<ProcessFacts>) {
+    let mut others = HashSet::new();
+    // A parent comes before its children.
+    processes.retain(|process| {
+        let supervises = process.command.get(1).is_some_and(|word| word == SUPERVISOR);
+        let is_other = supervises || others.contains(&process.parent);
+        if is_other {
+            others.insert(process.pid);
+        }
+        !is_other
+    });
 }
 
 fn blocked(pids: &[i32], source: Source, terminal: Option<BorrowedFd<'_>>) -> Option<BlockedOn> {

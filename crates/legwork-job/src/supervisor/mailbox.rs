@@ -62,6 +62,8 @@ pub(super) struct Mailbox {
     next: Letter,
     known: VecDeque<Known>,
     close_after: bool,
+    /// Whether the last line that was typed has no end.
+    unfinished: bool,
     /// How much of a letter was taken that could not be delivered whole.
     undelivered: Vec<(Letter, Standing)>,
 }
@@ -76,6 +78,7 @@ impl Mailbox {
             next: 0,
             known: VecDeque::new(),
             close_after: false,
+            unfinished: false,
             undelivered: Vec::new(),
         }
     }
@@ -114,8 +117,13 @@ impl Mailbox {
             }
             self.known.push_back(Known { request, number, length: bytes.len() as u64 });
         }
+        if let Some(last) = bytes.last() {
+            self.unfinished = !matches!(last, b'\n' | b'\r' | &END_OF_INPUT);
+        }
         if close && self.is_terminal {
-            bytes.push(END_OF_INPUT);
+            // In line mode the first one ends an unfinished line, the next one the input.
+            let keys = if std::mem::take(&mut self.unfinished) { 2 } else { 1 };
+            bytes.extend([END_OF_INPUT; 2].iter().take(keys));
         } else if close {
             self.close_after = true;
         }

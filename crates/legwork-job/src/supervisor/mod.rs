@@ -25,7 +25,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use legwork::engine::{self, Engine, Stop};
 use rustix::fs::FlockOperation;
@@ -88,6 +88,9 @@ fn supervise() {
     }
 }
 
+/// Far more than bringing up a command takes; where the disk is full, nobody says that it runs.
+const BIRTH: Duration = Duration::from_secs(10);
+
 /// A job's folder, made and locked. Dropped before the job runs, it is removed.
 struct Nest {
     id: JobId,
@@ -115,7 +118,12 @@ impl Nest {
             let mut nest = Nest { id, folder, lock: None, fate: Fate::Undecided };
             let options = File::options().read(true).write(true).create(true).mode(0o600).clone();
             let lock = options.open(nest.folder.join(LOCK))?;
-            rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive)?;
+            // Somebody who lists jobs may be looking at it this very moment, and may even take it
+            // for one whose supervisor was killed and remove it.
+            rustix::io::retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::LockExclusive))?;
+            if rustix::fs::fstat(&lock)?.st_nlink == 0 {
+                continue;
+            }
             nest.lock = Some(lock);
             return Ok(nest);
         }
@@ -229,12 +237,21 @@ fn claim(
     let session = session(spec)?;
     if let Some(request) = &spec.request_id {
         let exists = |id: &JobId| state.job_folder(id).exists();
-        let claimed = state.claim_request(session.as_ref(), request, &nest.id, fingerprint, exists);
-        match claimed.map_err(|error| Born::Failed { why: error.to_string() })? {
-            Request::Yours => {}
-            Request::Same(id) => return Err(Born::Existing { id }),
-            Request::Different(id) => {
-                return Err(Born::RequestReused { request: request.clone(), id });
+        loop {
+            let claimed =
+                state.claim_request(session.as_ref(), request, &nest.id, fingerprint, exists);
+            match claimed.map_err(|error| Born::Failed { why: error.to_string() })? {
+                Request::Yours => break,
+                Request::Same(id) => {
+                    wait_for_birth(state, id);
+                    // One that came to nothing has left the request to this one.
+                    if exists(&id) {
+                        return Err(Born::Existing { id });
+                    }
+                }
+                Request::Different(id) => {
+                    return Err(Born::RequestReused { request: request.clone(), id });
+                }
             }
         }
     }
@@ -249,6 +266,17 @@ fn claim(
             NameError::State(error) => Born::Failed { why: error.to_string() },
         }
     })
+}
+
+/// Waits until a job that another supervisor is bringing up runs, or has come to nothing: whoever
+/// is told of it wants to use it.
+fn wait_for_birth(state: &StateDir, id: JobId) {
+    let until = Instant::now() + BIRTH;
+    let is_coming =
+        || observe::is_held(state, id) && observe::holder(&state.job_folder(&id)).is_none();
+    while is_coming() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 fn session(spec: &JobSpec) -> Result<Option<Session>, Born> {

@@ -399,7 +399,17 @@ impl Supervisor {
             Reach::Leader => self.engine.signal_leader(signal).into_iter().collect(),
         };
         let processes: Vec<Process> = reached.iter().map(|one| self.process(one)).collect();
-        if processes.is_empty() { Answer::NothingLeft } else { Answer::Signalled { processes } }
+        if !processes.is_empty() {
+            return Answer::Signalled { processes };
+        }
+        let others_live = || self.engine.processes().is_ok_and(|processes| !processes.is_empty());
+        if reach == Reach::Leader && others_live() {
+            return Answer::NotPossible {
+                why: "has outlived its first process".into(),
+                hint: "signal the whole tree".into(),
+            };
+        }
+        Answer::NothingLeft
     }
 
     fn no_terminal() -> Answer {

@@ -8,52 +8,52 @@ use legwork_job::{
 };
 
 /// Far more than anything takes on a loaded machine.
-pub const LONG: Duration = Duration::from_secs(60);
+pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-pub struct Jobs {
-    pub place: Local,
+pub(crate) struct Jobs {
+    pub(crate) place: Local,
     directory: tempfile::TempDir,
 }
 
 impl Jobs {
-    pub fn new() -> Jobs {
+    pub(crate) fn new() -> Jobs {
         let directory = tempfile::tempdir().unwrap();
         let state = StateDir::at(directory.path().join("legwork")).unwrap();
         Jobs { place: Local::with(state).supervisor(testkit::misbehave()), directory }
     }
 
     /// The same jobs, seen by another caller.
-    pub fn again(&self) -> Local {
+    pub(crate) fn again(&self) -> Local {
         Local::with(StateDir::at(self.state()).unwrap()).supervisor(testkit::misbehave())
     }
 
-    pub fn state(&self) -> std::path::PathBuf {
+    pub(crate) fn state(&self) -> std::path::PathBuf {
         self.directory.path().join("legwork")
     }
 
-    pub fn folder(&self, id: JobId) -> std::path::PathBuf {
+    pub(crate) fn folder(&self, id: JobId) -> std::path::PathBuf {
         self.state().join("jobs").join(id.as_str())
     }
 
-    pub fn start(&self, spec: &JobSpec) -> JobId {
+    pub(crate) fn start(&self, spec: &JobSpec) -> JobId {
         self.place.start(spec).unwrap().id
     }
 
-    pub fn shell(&self, line: &str) -> JobId {
+    pub(crate) fn shell(&self, line: &str) -> JobId {
         self.start(&JobSpec::shell(line))
     }
 
     /// Runs to the end.
-    pub fn finish(&self, spec: &JobSpec) -> Report {
+    pub(crate) fn finish(&self, spec: &JobSpec) -> Report {
         self.place.execute(spec, &Patience::of(LONG), &Reading::default()).unwrap()
     }
 
-    pub fn read(&self, id: JobId) -> Report {
+    pub(crate) fn read(&self, id: JobId) -> Report {
         self.place.read(id, &Reading { look: true, ..Reading::default() }).unwrap()
     }
 
     /// Waits until the job has ended.
-    pub fn ended(&self, id: JobId) -> Report {
+    pub(crate) fn ended(&self, id: JobId) -> Report {
         testkit::wait_for("the end of a job", || {
             let report = self.read(id);
             (!report.running).then_some(report)
@@ -61,7 +61,7 @@ impl Jobs {
     }
 
     /// Waits until the job has printed this.
-    pub fn printed(&self, id: JobId, text: &str) -> Report {
+    pub(crate) fn printed(&self, id: JobId, text: &str) -> Report {
         testkit::wait_for("output", || {
             let report = self.read(id);
             report.output.as_ref().is_some_and(|output| output.contains(text)).then_some(report)
@@ -86,7 +86,7 @@ impl Drop for Jobs {
 }
 
 /// The pid of a job's supervisor, from its lock.
-pub fn supervisor(folder: &Path) -> u32 {
+pub(crate) fn supervisor(folder: &Path) -> u32 {
     testkit::wait_for("a supervisor", || {
         let lock: serde_json::Value =
             serde_json::from_slice(&std::fs::read(folder.join("lock")).ok()?).ok()?;

@@ -8,6 +8,7 @@
 //! Running    | kill                      | Killing   | kill the tree
 //! Stopping   | leaders gone, looks due   | Stopping  | look who is left
 //! Stopping   | nobody left, twice        | Draining  |
+//! Stopping   | cancel, with less grace   | Stopping  | (the grace is over sooner)
 //! Stopping   | grace over                | Killing   | kill the tree
 //! Killing    | somebody left             | Killing   | kill the tree, ever less often
 //! Killing    | nobody left, twice        | Draining  |
@@ -274,12 +275,13 @@ impl Life {
                 }
             }
             Event::LeadersGone => self.next_look = now,
-            Event::Time
-            | Event::Output
-            | Event::Settled
-            | Event::PipesClosed
-            | Event::Orphan
-            | Event::Stop(_) => {}
+            // Whoever asks again may have less patience, never more.
+            Event::Stop(_) => {
+                let kill_at = kill_at.min(now + self.limits.grace);
+                self.phase = Phase::Stopping { kill_at };
+                return (now >= kill_at).then(|| self.kill(now)).flatten();
+            }
+            Event::Time | Event::Output | Event::Settled | Event::PipesClosed | Event::Orphan => {}
         }
         if now >= kill_at {
             return self.kill(now);

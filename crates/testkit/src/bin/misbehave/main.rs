@@ -22,6 +22,7 @@ fn main() {
         ["signals"] => programs::signals(),
         ["chatter", pidfile] => programs::chatter(pidfile),
         ["wedge"] => programs::wedge(),
+        ["start-job", state, line] => programs::start_job(state, line),
         ["host", name, rest @ ..] => hosts::run(name, rest),
         _ => {
             eprintln!("misbehave: no such program: {words:?}");

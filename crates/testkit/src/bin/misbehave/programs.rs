@@ -7,6 +7,8 @@ use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use legwork_job::{JobSpec, Local, Place, StateDir};
+
 use crate::sys;
 
 /// Writes so many bytes to stdout, in lines of 64, as fast as it can.
@@ -122,6 +124,13 @@ pub(crate) fn wedge() {
     let mut byte = [0];
     let _ = std::io::stdin().read(&mut byte);
     sleep_for_ever();
+}
+
+/// Starts a job of the shell line, prints its id, and is done.
+pub(crate) fn start_job(state: &str, line: &str) {
+    let state = StateDir::at(state).expect("a state directory");
+    let started = Local::with(state).start(&JobSpec::shell(line)).expect("a job starts");
+    println!("{}", started.id);
 }
 
 fn myself() -> Command {

@@ -194,6 +194,7 @@ impl Local {
         };
         watch.met = match watch.search()? {
             Some(met) => Some(met),
+            None if conditions.output && total > watch.since => Some(Met::Output),
             None if watch.line.is_none() || watch.ask().is_err() => Some(Met::Exit),
             None => None,
         };

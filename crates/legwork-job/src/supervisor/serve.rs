@@ -315,6 +315,8 @@ impl Supervisor {
                 }
             }
             Ask::Signal { signal, reach } => self.signal(signal, reach),
+            // It ended just in time; its survivors had no deadline.
+            Ask::Stop { why: Why::Deadline, .. } if self.record.end.is_some() => Answer::Stopped,
             Ask::Stop { why, grace_ms } => {
                 let why = match why {
                     Why::Request => Stop::Cancelled,

@@ -214,3 +214,13 @@ fn nobody_polls_for_what_can_be_told() {
     let woken = naps(pid) - before;
     assert!(woken < 20, "the supervisor woke {woken} times");
 }
+
+#[test]
+fn output_beyond_the_cursor_counts_also_of_a_job_that_has_ended() {
+    let jobs = Jobs::new();
+    let id = jobs.finish(&JobSpec::shell("echo hello")).id.unwrap();
+    let news = Waiting { since: Some(0), ..waiting(&[id], &[Condition::Output]) };
+    assert_eq!(jobs.place.wait(&news).unwrap()[0].met, Met::Output);
+    let none = Waiting { since: Some(6), ..waiting(&[id], &[Condition::Output]) };
+    assert_eq!(jobs.place.wait(&none).unwrap()[0].met, Met::Exit);
+}

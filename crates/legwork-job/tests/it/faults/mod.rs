@@ -1,3 +1,8 @@
 //! What goes wrong around jobs, broken for real, one file a fault.
 
+mod crowds;
+mod front_end;
 mod lost;
+mod owners;
+mod seen;
+mod stopped;

@@ -7,6 +7,7 @@ use crate::error::JobError;
 use crate::id::JobId;
 use crate::place::{Pruned, Pruning};
 use crate::record::{FILES, Record, now_ms};
+use crate::report::State;
 use crate::state::{self, Identity, Old, Pace, PrunePolicy};
 
 /// One start in so many looks for what is too old. It costs as much as a list.
@@ -52,6 +53,8 @@ impl Local {
         for id in found.ids {
             match observe::observe(&self.state, &here, id) {
                 Ok(job) if job.attended || job.state().is_live() => {}
+                // It may well run, where it is.
+                Ok(job) if job.state() == State::Elsewhere => {}
                 Ok(job) if sees(session.as_ref(), job.record.session.as_deref()) => {
                     let at = job.record.end.as_ref().map(|end| end.ended_at_ms);
                     let ended_at = at.unwrap_or(job.record.started_at_ms);

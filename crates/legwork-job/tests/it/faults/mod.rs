@@ -1,8 +1,10 @@
 //! What goes wrong around jobs, broken for real, one file a fault.
 
 mod crowds;
+mod elsewhere;
 mod front_end;
 mod lost;
 mod owners;
 mod seen;
 mod stopped;
+mod twice;

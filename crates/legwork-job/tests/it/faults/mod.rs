@@ -3,6 +3,7 @@
 mod crowds;
 mod elsewhere;
 mod front_end;
+mod full_disk;
 mod lost;
 mod owners;
 mod seen;

@@ -6,6 +6,7 @@ mod front_end;
 mod full_disk;
 mod lost;
 mod owners;
+mod protocol;
 mod seen;
 mod stopped;
 mod twice;

@@ -2,8 +2,10 @@
 
 mod crowds;
 mod elsewhere;
+mod formats;
 mod front_end;
 mod full_disk;
+mod kills;
 mod lost;
 mod owners;
 mod protocol;

@@ -21,12 +21,15 @@ fn place(state: &str) -> Result<Local, String> {
     Ok(Local::with(state))
 }
 
-/// One job after another, until it is killed. Each id is printed when the job is known.
+/// One job after another, with the smallest log there is, until it is killed. Each id is printed
+/// when the job is known.
 fn start_for_ever(state: &str, line: &str) {
     let place = place(state).expect("a state directory");
     let mut stdout = std::io::stdout();
+    let mut spec = JobSpec::shell(line);
+    spec.log_limit = 0;
     loop {
-        let id = place.start(&JobSpec::shell(line)).expect("it starts").id;
+        let id = place.start(&spec).expect("it starts").id;
         writeln!(stdout, "{id}").expect("somebody listens");
     }
 }

@@ -108,6 +108,6 @@ impl Local {
         let folder = self.state.job_folder(&id);
         let size =
             |file: &&str| std::fs::metadata(folder.join(file)).map_or(0, |facts| facts.len());
-        FILES.iter().map(|file| size(file)).sum()
+        FILES.iter().map(size).sum()
     }
 }

@@ -87,6 +87,9 @@ fn a_request_and_a_name_of_the_first_format_hold() {
     assert_eq!(jobs.place.find("old", None).unwrap(), new);
 }
 
+/// What is done to the folder of a job.
+type Spoil = Box<dyn Fn(&Path)>;
+
 /// Three jobs that have ended; one of them is spoilt.
 fn with_a_spoilt_one(spoil: impl Fn(&Path)) -> (Jobs, JobId) {
     let jobs = Jobs::new();
@@ -153,7 +156,7 @@ fn a_log_that_was_cut_short_or_taken_away_is_said_and_harms_nobody() {
                 .unwrap();
         }
     };
-    let spoils: [(&str, Box<dyn Fn(&Path)>); 5] = [
+    let spoils: [(&str, Spoil); 5] = [
         ("cut short", Box::new(cut("log", 2))),
         ("cut short", Box::new(cut("log", 0))),
         ("too short", Box::new(cut("index", 10))),

@@ -164,7 +164,7 @@ fn a_start_on_a_full_disk_is_an_error_that_leaves_nothing() {
             };
             assert!(error.contains("No space left"), "{error}");
             testkit::wait_until("its supervisor to go", || everyone(&jobs.state()).is_empty());
-            assert_eq!(files(&jobs.state()), [ballast.clone()], "{blocks} blocks");
+            assert_eq!(files(&jobs.state()), std::slice::from_ref(&ballast), "{blocks} blocks");
             assert_eq!(folders(&jobs.state()).len(), 0);
             refused += 1;
         }

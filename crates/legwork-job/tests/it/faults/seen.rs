@@ -13,7 +13,7 @@ use legwork_job::{JobId, JobSpec};
 const TAG: &str = "LEGWORK_FAULTS";
 
 /// `misbehave`, tagged.
-pub fn front_end(state: &Path) -> Command {
+pub(super) fn front_end(state: &Path) -> Command {
     let mut command = Command::new(testkit::misbehave());
     command.env(TAG, state).stdin(Stdio::null());
     command
@@ -26,7 +26,7 @@ fn pids() -> impl Iterator<Item = u32> {
 
 /// Everyone alive who belongs to this state directory: by the tag, by a job's marker, or by living
 /// in a job's folder.
-pub fn everyone(state: &Path) -> Vec<u32> {
+pub(super) fn everyone(state: &Path) -> Vec<u32> {
     let tag = [TAG.as_bytes(), b"=", state.as_os_str().as_encoded_bytes()].concat();
     let markers: Vec<String> = folders(state).iter().map(|id| format!("job-{id}")).collect();
     let belongs = |pid: u32| {
@@ -45,14 +45,14 @@ pub fn everyone(state: &Path) -> Vec<u32> {
 }
 
 /// Nobody of this state directory is there, now.
-pub fn assert_nobody(state: &Path) {
+pub(super) fn assert_nobody(state: &Path) {
     let left = everyone(state);
     let lines = left.iter().map(|pid| fs::read_to_string(format!("/proc/{pid}/cmdline")));
     assert!(left.is_empty(), "left: {:?}", lines.collect::<Vec<_>>());
 }
 
 /// Children of this process that nobody has collected.
-pub fn zombies() -> usize {
+pub(super) fn zombies() -> usize {
     let own = std::process::id().to_string();
     let is_ours = |pid: &u32| {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn zombies() -> usize {
 }
 
 /// The supervisors of the jobs in this state directory.
-pub fn supervisors(state: &Path) -> Vec<u32> {
+pub(super) fn supervisors(state: &Path) -> Vec<u32> {
     let jobs = state.join("jobs");
     let lives_there =
         |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|c| c.starts_with(&jobs));
@@ -75,13 +75,13 @@ pub fn supervisors(state: &Path) -> Vec<u32> {
 }
 
 /// What the folder of jobs holds.
-pub fn folders(state: &Path) -> Vec<String> {
+pub(super) fn folders(state: &Path) -> Vec<String> {
     let Ok(entries) = fs::read_dir(state.join("jobs")) else { return Vec::new() };
     entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
 }
 
 /// All files below a folder, but for the locks and the salt, which stay for ever.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut pending = vec![folder.to_owned()];
     while let Some(folder) = pending.pop() {
@@ -98,7 +98,7 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 
 /// A supervisor that is a child of this process, so that it can be killed to the moment. It has
 /// been told what to do.
-pub fn supervisor_of_our_own(state: &Path, spec: &JobSpec) -> (Child, UnixStream) {
+pub(super) fn supervisor_of_our_own(state: &Path, spec: &JobSpec) -> (Child, UnixStream) {
     let (mut ours, theirs) = UnixStream::pair().unwrap();
     let child = front_end(state)
         .arg0("legwork")
@@ -116,12 +116,12 @@ pub fn supervisor_of_our_own(state: &Path, spec: &JobSpec) -> (Child, UnixStream
 }
 
 /// A frame of the protocol.
-pub fn frame(payload: &[u8]) -> Vec<u8> {
+pub(super) fn frame(payload: &[u8]) -> Vec<u8> {
     [b"J", &(payload.len() as u32).to_le_bytes()[..], payload].concat()
 }
 
 /// The next frame, as JSON; `None` at the end.
-pub fn answer(from: &mut impl Read) -> Option<serde_json::Value> {
+pub(super) fn answer(from: &mut impl Read) -> Option<serde_json::Value> {
     let mut header = [0; 5];
     from.read_exact(&mut header).ok()?;
     let length = u32::from_le_bytes([header[1], header[2], header[3], header[4]]) as usize;
@@ -131,23 +131,23 @@ pub fn answer(from: &mut impl Read) -> Option<serde_json::Value> {
 }
 
 /// A line to a job's supervisor, without legwork.
-pub fn connect(folder: &Path) -> UnixStream {
+pub(super) fn connect(folder: &Path) -> UnixStream {
     UnixStream::connect(folder.join("socket")).unwrap()
 }
 
 /// Numbers that look random; the same again for the same seed.
-pub struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
     /// By the clock; the seed is printed, so that a failure can be repeated.
-    pub fn new() -> Dice {
+    pub(super) fn new() -> Dice {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
         let seed = now.as_nanos() as u64 | 1;
         println!("seed {seed}");
         Dice(seed)
     }
 
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -155,6 +155,6 @@ impl Dice {
     }
 }
 
-pub fn id(text: &str) -> JobId {
+pub(super) fn id(text: &str) -> JobId {
     text.trim().parse().unwrap_or_else(|error| panic!("{error}"))
 }

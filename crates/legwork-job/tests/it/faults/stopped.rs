@@ -1,5 +1,6 @@
 //! A supervisor that was stopped: it lives, holds its lock, and says nothing.
 
+use std::path::Path;
 use std::time::Duration;
 
 use legwork::Signal;
@@ -7,6 +8,8 @@ use legwork_job::{
     Condition, Filter, Gather, JobError, JobSpec, Local, Place, Reach, Reading, State, Waiting,
     Writing,
 };
+use rustix::io::Errno;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use rustix::process::{Pid, Signal as Sent, kill_process};
 
 use crate::support::{Jobs, supervisor};
@@ -27,6 +30,22 @@ impl Drop for Stopped {
     fn drop(&mut self) {
         let _ = kill_process(self.0, Sent::CONT);
     }
+}
+
+/// Comes and goes until nobody more may come. Who has gone still counts: it was not let in.
+fn fill_the_queue(socket: &Path) {
+    let address = SocketAddrUnix::new(socket).unwrap();
+    let (unix, stream) = (AddressFamily::UNIX, SocketType::STREAM);
+    for _ in 0..100_000 {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let socket = net::socket_with(unix, stream, flags, None).unwrap();
+        match net::connect(&socket, &address) {
+            Ok(()) => {}
+            Err(Errno::AGAIN) => return,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    panic!("the queue has no end");
 }
 
 fn impatient(jobs: &Jobs) -> Local {
@@ -83,10 +102,9 @@ fn nobody_hangs_at_its_door_when_the_queue_is_full() {
     let id = jobs.shell("echo begun; sleep 300");
     jobs.printed(id, "begun");
     let stopped = Stopped::new(supervisor(&jobs.folder(id)));
-    let place = impatient(&jobs).patience(Duration::from_millis(1));
-    for _ in 0..300 {
-        assert_said(place.read(id, &Reading::default()));
-    }
+    fill_the_queue(&jobs.folder(id).join("socket"));
+    assert_said(impatient(&jobs).read(id, &Reading::default()));
+    assert_said(impatient(&jobs).stop(id, None));
     drop(stopped);
     testkit::wait_until("it to answer again", || {
         jobs.again().read(id, &Reading::default()).is_ok_and(|report| report.running)

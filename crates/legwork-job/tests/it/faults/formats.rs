@@ -85,6 +85,8 @@ fn a_request_and_a_name_of_the_first_format_hold() {
     spec.name = Some("old".into());
     let new = jobs.start(&spec);
     assert_eq!(jobs.place.find("old", None).unwrap(), new);
+    let claims = super::seen::files(&jobs.state().join("names"));
+    assert_eq!(claims.len(), 1, "it was taken over, not taken beside it: {claims:?}");
 }
 
 /// What is done to the folder of a job.

@@ -30,6 +30,9 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Looks in a row that must see it waiting for input: one might catch it in passing.
 const BLOCKED_LOOKS: u8 = 2;
 
+/// Signals that are taken in a turn.
+const SIGNALS: usize = 8;
+
 /// More visitors than that wait outside, until one goes, or has come and said nothing.
 const VISITORS: usize = 256;
 
@@ -169,14 +172,21 @@ impl Supervisor {
     }
 
     fn obey_signals(&mut self) {
-        while let Some(told) = self.signals.next() {
-            match told {
-                Told::Child => self.engine.children_changed(),
-                Told::Go => {
+        // In a fork storm children end faster than they can be collected: they are looked at once a
+        // turn, so that a wish to end the storm is heard.
+        let mut children = 0;
+        for _ in 0..SIGNALS {
+            match self.signals.next() {
+                Some(Told::Child) => children += 1,
+                Some(Told::Go) => {
                     self.stop = (Stop::Cancelled, None);
                     self.on(Event::StopAsked);
                 }
+                None => break,
             }
+        }
+        if children > 0 {
+            self.engine.children_changed();
         }
     }
 

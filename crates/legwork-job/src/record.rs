@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -25,6 +26,9 @@ use crate::{secrets::Mask, wire};
 
 /// The format of the record.
 pub(crate) const VERSION: u32 = 1;
+
+/// What is kept free in a record for the job's end, so that it can be written on a full disk.
+const ROOM: usize = 1024;
 
 /// The files of a job's folder, for whoever removes it.
 pub(crate) const FILES: [&str; 8] =
@@ -172,18 +176,27 @@ impl Record {
     /// Replaces the record in a job's folder. On a full disk it is written over in place, without
     /// what can be spared: how the job ended matters more than that a reader may see it torn.
     pub(crate) fn store(&self, folder: &Path) -> io::Result<()> {
-        let replaced = replace(folder, RECORD, &self.encode());
+        let mut bytes = self.encode();
+        if self.end.is_none() {
+            // The room that its end will take.
+            bytes.resize(bytes.len() + ROOM, b' ');
+        }
+        let replaced = replace(folder, RECORD, &bytes);
         replaced.or_else(|error| {
+            let file = File::options().write(true).open(folder.join(RECORD));
+            // The first one is not written over anything: it must be whole or not be.
+            let Ok(file) = file else { return Err(error) };
+            let room = file.metadata()?.len() as usize;
             let mut lean = self.clone();
             if let Some(end) = &mut lean.end {
                 end.screen = None;
                 end.notes = vec![format!("the record could not be replaced: {error}")];
                 end.survivors.truncate(4);
             }
-            let bytes = lean.encode();
-            let mut file = File::options().write(true).open(folder.join(RECORD))?;
-            file.write_all(&bytes)?;
-            file.set_len(bytes.len() as u64)
+            let mut bytes = lean.encode();
+            // In one write, blanks where the old one was longer.
+            bytes.resize(bytes.len().max(room), b' ');
+            file.write_all_at(&bytes, 0)
         })
     }
 

@@ -338,7 +338,10 @@ impl Remnant {
     /// Kills everyone of it, until two looks find nobody, or for so many rounds. Who was killed.
     pub(crate) fn end(&self) -> io::Result<Vec<Seen>> {
         const ROUNDS: u32 = 200;
-        let tree = Tree::new(self.marker.clone(), Containment::Marker, Household::Shared);
+        let mut tree = Tree::new(self.marker.clone(), Containment::Marker, Household::Shared);
+        // Nobody of it is older than its first process. Where that is not known, everybody is
+        // looked at, which costs by the size of the machine.
+        tree.since = self.leader.map(|leader| leader.start_ticks);
         let mut killed: Vec<Seen> = Vec::new();
         let mut empty_looks = 0;
         for _ in 0..ROUNDS {

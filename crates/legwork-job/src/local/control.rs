@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use legwork::Signal;
 
-use super::line::{self, Line};
+use super::line;
 use super::{Local, compose};
 use crate::error::JobError;
 use crate::id::JobId;
@@ -27,7 +27,7 @@ impl Local {
         if !self.observe(id)?.attended {
             return Err(nothing_left);
         }
-        let Some(mut line) = Line::to(&self.state.job_folder(&id), id)? else {
+        let Some(mut line) = self.line(id)? else {
             return Err(nothing_left);
         };
         match line.ask(ask)? {
@@ -76,11 +76,20 @@ impl Local {
     /// Ends a job, and waits until nothing of it is left.
     pub(super) fn end(&self, id: JobId, why: Why, grace: Option<Duration>) -> Result<(), JobError> {
         let grace_ms = grace.map(|grace| grace.as_millis() as u64);
-        let Some(mut line) = Line::to(&self.state.job_folder(&id), id)? else {
+        let Some(mut line) = self.line(id)? else {
             return Ok(());
         };
-        // The supervisor itself sees to it that this comes to an end.
-        let answer = line.send(&Ask::Stop { why, grace_ms }).and_then(|()| line.receive(None));
+        // The supervisor itself sees to it that this comes to an end, however long the grace: as
+        // long as it answers others, it is at it.
+        let mut answer = line
+            .send(&Ask::Stop { why, grace_ms })
+            .and_then(|()| line.receive(Some(self.patience)));
+        while let Err(error) = &answer
+            && line::is_timeout(error)
+        {
+            self.facts(id, false)?;
+            answer = line.receive(Some(self.patience));
+        }
         line.heard(answer).map(drop)
     }
 
@@ -121,7 +130,7 @@ impl Local {
         if !self.observe(id)?.attended {
             return Err(nothing_left);
         }
-        let Some(mut line) = Line::to(&self.state.job_folder(&id), id)? else {
+        let Some(mut line) = self.line(id)? else {
             return Err(nothing_left);
         };
         match line.ask(&Ask::Attach { size })? {

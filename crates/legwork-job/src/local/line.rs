@@ -10,35 +10,35 @@ use std::time::{Duration, Instant};
 use legwork::CancelToken;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
+use rustix::net::sockopt::Timeout;
+use rustix::net::{self, AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 
 use crate::error::JobError;
 use crate::id::JobId;
 use crate::protocol::{self, Answer, Ask};
 use crate::record::SOCKET;
 
-/// A supervisor answers at once what it can answer at once; one that does not is stopped, or its
-/// machine is out of breath.
-const PATIENCE: Duration = Duration::from_secs(30);
-
 #[derive(Debug)]
 pub(super) struct Line {
     pub(super) id: JobId,
     stream: UnixStream,
+    patience: Duration,
 }
 
 impl Line {
-    pub(super) fn new(id: JobId, stream: UnixStream) -> Line {
-        Line { id, stream }
+    pub(super) fn new(id: JobId, stream: UnixStream, patience: Duration) -> Line {
+        Line { id, stream, patience }
     }
 
     /// Goes to the supervisor. `None` where nobody listens any more.
-    pub(super) fn to(folder: &Path, id: JobId) -> Result<Option<Line>, JobError> {
-        // Through the folder's descriptor: a socket's address has room for 108 bytes only.
-        let connected = File::open(folder).and_then(|folder| {
-            UnixStream::connect(format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd()))
-        });
-        match connected {
-            Ok(stream) => Ok(Some(Line { id, stream })),
+    pub(super) fn to(
+        folder: &Path,
+        id: JobId,
+        patience: Duration,
+    ) -> Result<Option<Line>, JobError> {
+        match connect(folder, patience) {
+            Ok(stream) => Ok(Some(Line { id, stream, patience })),
+            Err(error) if is_timeout(&error) => Err(no_answer(id, patience)),
             Err(error)
                 if matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound) =>
             {
@@ -59,7 +59,7 @@ impl Line {
     }
 
     pub(super) fn send(&mut self, ask: &Ask) -> io::Result<()> {
-        self.stream.set_write_timeout(Some(PATIENCE))?;
+        self.stream.set_write_timeout(Some(self.patience))?;
         protocol::send(ask, &mut self.stream)
     }
 
@@ -78,7 +78,7 @@ impl Line {
 
     /// Asks and waits for the answer. `None` where the supervisor has gone: the job is over.
     pub(super) fn ask(&mut self, ask: &Ask) -> Result<Option<Answer>, JobError> {
-        let answer = self.send(ask).and_then(|()| self.receive(Some(PATIENCE)));
+        let answer = self.send(ask).and_then(|()| self.receive(Some(self.patience)));
         self.heard(answer)
     }
 
@@ -93,13 +93,7 @@ impl Line {
             }),
             Ok(answer) => Ok(Some(answer)),
             Err(error) if is_gone(&error) => Ok(None),
-            Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
-                Err(JobError::Unreachable {
-                    id,
-                    why: format!("no answer in {} seconds", PATIENCE.as_secs()),
-                    hint: "it may have been stopped with SIGSTOP; try again",
-                })
-            }
+            Err(error) if is_timeout(&error) => Err(no_answer(id, self.patience)),
             Err(error) => {
                 Err(JobError::Unreachable { id, why: error.to_string(), hint: "try again" })
             }
@@ -133,6 +127,31 @@ pub(super) fn readable(
     }
     let ready = |index: &usize| !fds[*index].revents().is_empty();
     (0..descriptors.len()).filter(ready).collect()
+}
+
+/// Through the folder's descriptor: a socket's address has room for 108 bytes only. With a limit:
+/// one who was stopped lets nobody in, and those before us may fill the queue at the door.
+fn connect(folder: &Path, patience: Duration) -> io::Result<UnixStream> {
+    let folder = File::open(folder)?;
+    let address = format!("/proc/self/fd/{}/{SOCKET}", folder.as_raw_fd());
+    let address = SocketAddrUnix::new(address)?;
+    let socket =
+        net::socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
+    net::sockopt::set_socket_timeout(&socket, Timeout::Send, Some(patience))?;
+    rustix::io::retry_on_intr(|| net::connect(&socket, &address))?;
+    Ok(UnixStream::from(socket))
+}
+
+fn no_answer(id: JobId, patience: Duration) -> JobError {
+    JobError::Unreachable {
+        id,
+        why: format!("no answer in {patience:?}"),
+        hint: "it may have been stopped with SIGSTOP; try again",
+    }
+}
+
+pub(super) fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
 /// Whether the other side has hung up.

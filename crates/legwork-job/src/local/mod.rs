@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use legwork::Signal;
 
+use self::line::Line;
 use crate::error::JobError;
 use crate::id::JobId;
 use crate::log::{LogReader, Piece};
@@ -46,7 +47,12 @@ use crate::state::StateDir;
 pub struct Local {
     pub(crate) state: StateDir,
     supervisor: PathBuf,
+    patience: Duration,
 }
+
+/// A supervisor answers at once what it can answer at once; one that does not is stopped, or its
+/// machine is out of breath.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 impl Local {
     /// With the state directory that the environment names.
@@ -66,7 +72,7 @@ impl Local {
     /// ```
     pub fn with(state: StateDir) -> Local {
         // The running program itself, also where its file was replaced meanwhile.
-        Local { state, supervisor: PathBuf::from("/proc/self/exe") }
+        Local { state, supervisor: PathBuf::from("/proc/self/exe"), patience: PATIENCE }
     }
 
     /// The program that becomes the supervisor, where that is not this one: one whose `main` calls
@@ -77,9 +83,22 @@ impl Local {
         self
     }
 
+    /// How long a supervisor may take to answer what it can answer at once; 30 seconds, unless
+    /// said. One that does not answer in time is [`JobError::Unreachable`].
+    #[must_use]
+    pub fn patience(mut self, patience: Duration) -> Local {
+        self.patience = patience.max(Duration::from_millis(1));
+        self
+    }
+
     /// Where the jobs are.
     pub fn state_dir(&self) -> &StateDir {
         &self.state
+    }
+
+    /// Goes to a job's supervisor. `None` where nobody listens any more.
+    fn line(&self, id: JobId) -> Result<Option<Line>, JobError> {
+        Line::to(&self.state.job_folder(&id), id, self.patience)
     }
 
     fn log(&self, id: JobId) -> Result<LogReader, JobError> {

@@ -2,13 +2,13 @@
 //!
 //! A record alone can be wrong: its supervisor may have been killed, the machine restarted, the
 //! directory carried to another machine. The lock tells whether the supervisor lives. Whoever finds
-//! it free though the record needs care ends what is left and says so on record; the lock is held
-//! meanwhile, so that only one does.
+//! it free though the record needs care ends what is left and says so on record, one after another:
+//! the folder itself is locked meanwhile. (Were it the supervisor's own lock, others would take
+//! whoever sets things right for a supervisor.)
 
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::time::Duration;
 
 use legwork::{Cause, Ending, engine};
 use rustix::fs::FlockOperation;
@@ -16,7 +16,7 @@ use rustix::io::Errno;
 
 use crate::error::JobError;
 use crate::id::JobId;
-use crate::record::{End, Holder, LOCK, Record, now_ms};
+use crate::record::{End, Holder, LOCK, RECORD, Record, now_ms};
 use crate::report::State;
 use crate::state::{Identity, StateDir, Whereabouts, compare};
 
@@ -83,19 +83,7 @@ pub(crate) fn observe(state: &StateDir, id: JobId) -> Result<Observed, JobError>
     }
     match compare(&record.identity, Identity::here()?) {
         Whereabouts::Here => {}
-        Whereabouts::Restarted => {
-            if record.state.is_live() {
-                over(
-                    &mut record,
-                    Cause::MachineRestarted,
-                    "the machine was restarted while it ran",
-                );
-                record.state = State::Ended;
-            } else if let Some(end) = &mut record.end {
-                end.survivors.clear();
-            }
-            return Ok(Observed { record, attended: false });
-        }
+        Whereabouts::Restarted => return settle(&folder, id, restarted),
         Whereabouts::Elsewhere => {
             record.state = if record.state.is_live() { State::Elsewhere } else { record.state };
             return Ok(Observed { record, attended: false });
@@ -109,7 +97,8 @@ pub(crate) fn observe(state: &StateDir, id: JobId) -> Result<Observed, JobError>
             }
             Ok(Observed { record, attended: true })
         }
-        Hold::Free(file) => settle(&folder, id, file),
+        // Nobody can take it any more while we have it.
+        Hold::Free(_lock) => settle(&folder, id, |record| lost(&folder, record)),
         Hold::Missing => {
             over(&mut record, Cause::SupervisorLost, "its lock file is missing");
             record.state = State::Lost;
@@ -124,22 +113,38 @@ pub(crate) fn holder(folder: &Path) -> Option<Holder> {
     serde_json::from_slice(&text).ok()
 }
 
-/// Ends what is left of a job whose supervisor is gone, and says so on record.
-fn settle(folder: &Path, id: JobId, lock: File) -> Result<Observed, JobError> {
-    let io = |source: io::Error| JobError::Io { what: "lock", path: folder.join(LOCK), source };
+/// Sets the record right of a job that nobody looks after.
+fn settle(
+    folder: &Path,
+    id: JobId,
+    set_right: impl FnOnce(&mut Record),
+) -> Result<Observed, JobError> {
+    let io = |source: io::Error| JobError::Io { what: "lock", path: folder.to_owned(), source };
     // Another reader may be at it: then this waits until it is done.
-    drop(lock);
-    let lock = File::options().read(true).write(true).open(folder.join(LOCK)).map_err(io)?;
-    loop {
-        match rustix::fs::flock(&lock, FlockOperation::LockExclusive) {
-            Err(Errno::INTR) => {}
-            other => break other.map_err(|error| io(error.into()))?,
-        }
-    }
+    let lock = File::open(folder).map_err(io)?;
+    rustix::io::retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::LockExclusive))
+        .map_err(|error| io(error.into()))?;
     let mut record = Record::load(folder, id)?;
-    if !record.needs_care() {
-        return Ok(Observed { record, attended: false });
+    if record.needs_care() {
+        set_right(&mut record);
+        // Where the disk is full, whoever looks next finds nothing left to end and says the same.
+        let _ = record.store(folder);
     }
+    Ok(Observed { record, attended: false })
+}
+
+/// Of another boot: none of its processes is there, whoever has their pids by now.
+fn restarted(record: &mut Record) {
+    if record.state.is_live() {
+        over(record, Cause::MachineRestarted, "the machine was restarted while it ran");
+        record.state = State::Ended;
+    } else if let Some(end) = &mut record.end {
+        end.survivors.clear();
+    }
+}
+
+/// Its supervisor is gone: what is left of it is ended.
+fn lost(folder: &Path, record: &mut Record) {
     let leader = holder(folder).map(|holder| (holder.leader, holder.leader_start));
     let ended = engine::end_remnant(&record.marker, leader);
     let note = match &ended {
@@ -149,15 +154,12 @@ fn settle(folder: &Path, id: JobId, lock: File) -> Result<Observed, JobError> {
         Err(error) => format!("its supervisor was killed; what it left cannot be seen: {error}"),
     };
     if record.state.is_live() {
-        over(&mut record, Cause::SupervisorLost, &note);
+        over(record, Cause::SupervisorLost, &note);
         record.state = State::Lost;
     } else if let Some(end) = &mut record.end {
         end.survivors.clear();
         end.notes.push(note);
     }
-    // Where the disk is full, whoever looks next finds nothing left to end and says the same.
-    let _ = record.store(folder);
-    Ok(Observed { record, attended: false })
 }
 
 /// It is over, and how cannot be told.
@@ -175,22 +177,54 @@ fn over(record: &mut Record, cause: Cause, note: &str) {
     });
 }
 
+/// Whether a job is, or is becoming one, in a supervisor's hands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Birth {
+    /// Nobody is at it, and it has no record: there is no such job.
+    Never,
+    /// It may still fail.
+    UnderWay,
+    /// There is a job, whatever became of it.
+    Done,
+}
+
+/// How far the birth of a job is.
+pub(crate) fn birth(state: &StateDir, id: JobId) -> Birth {
+    let folder = state.job_folder(&id);
+    match probe(&folder) {
+        Ok(Hold::Supervisor) if holder(&folder).is_some() => Birth::Done,
+        Ok(Hold::Supervisor) => Birth::UnderWay,
+        Ok(Hold::Free(_) | Hold::Missing) if folder.join(RECORD).exists() => Birth::Done,
+        Ok(Hold::Free(_) | Hold::Missing) => Birth::Never,
+        Err(_) if folder.exists() => Birth::UnderWay,
+        Err(_) => Birth::Never,
+    }
+}
+
+/// Held by those who make a folder and lock it, so that nobody takes it for an abandoned one in
+/// between.
+pub(crate) fn making(jobs: &Path) -> io::Result<File> {
+    let lock = File::open(jobs)?;
+    rustix::io::retry_on_intr(|| rustix::fs::flock(&lock, FlockOperation::LockShared))?;
+    Ok(lock)
+}
+
 /// A folder without a record: somebody is making a job there, or was killed while doing so. The
 /// latter is removed.
 pub(crate) fn sweep(state: &StateDir, id: JobId) {
-    /// Between making the folder and locking it.
-    const BIRTH: Duration = Duration::from_secs(60);
     let folder = state.job_folder(&id);
-    // A lock that was free is held until the folder is gone: who makes a job there waits for it.
-    let hold = probe(&folder);
-    let is_dead = match &hold {
-        Ok(Hold::Free(_)) => true,
-        Ok(Hold::Missing) => std::fs::metadata(&folder)
-            .and_then(|facts| facts.modified())
-            .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > BIRTH)),
-        Ok(Hold::Supervisor) | Err(_) => false,
+    let is_dead = || {
+        matches!(probe(&folder), Ok(Hold::Free(_) | Hold::Missing)) && !folder.join(RECORD).exists()
     };
-    if is_dead && !folder.join(crate::record::RECORD).exists() {
+    if !is_dead() {
+        return;
+    }
+    // Seen again while nobody is between making a folder and locking it.
+    let Some(Ok(lock)) = folder.parent().map(File::open) else {
+        return;
+    };
+    let alone = rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+    if alone && is_dead() {
         let _ = crate::state::remove_job_folder(state, &id);
     }
 }

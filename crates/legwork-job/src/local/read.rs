@@ -7,7 +7,6 @@ use std::ops::Range;
 use legwork::Stream;
 use legwork_view::{Diagnostics, Found, Part, Request, Source, View, Writing};
 
-use super::line::Line;
 use super::observe::{self, Observed};
 use super::{Local, compose};
 use crate::error::JobError;
@@ -57,7 +56,7 @@ impl Local {
 
     /// What the supervisor knows; `None` where it has gone.
     pub(super) fn facts(&self, id: JobId, look: bool) -> Result<Option<Facts>, JobError> {
-        let Some(mut line) = Line::to(&self.state.job_folder(&id), id)? else {
+        let Some(mut line) = self.line(id)? else {
             return Ok(None);
         };
         match line.ask(&Ask::Facts { look })? {

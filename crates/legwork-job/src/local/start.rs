@@ -48,7 +48,7 @@ impl Local {
         match born {
             Born::Started { id } => {
                 self.prune_gently(id);
-                Ok((Started { id, existing: false }, Some(Line::new(id, ours))))
+                Ok((Started { id, existing: false }, Some(Line::new(id, ours, self.patience))))
             }
             Born::Existing { id } => Ok((Started { id, existing: true }, None)),
             Born::NameTaken { name, id } => Err(JobError::NameTaken { name, id }),
@@ -74,7 +74,7 @@ impl Local {
         let line = match line {
             Some(line) => Some(line),
             // The request was made before: this waits for the same job.
-            None => Line::to(&self.state.job_folder(&id), id)?,
+            None => self.line(id)?,
         };
         let Some(mut line) = line else {
             return self.read_job(id, reading);

@@ -171,12 +171,8 @@ impl Local {
         conditions: &'a Conditions,
     ) -> Result<Watch<'a>, JobError> {
         let observed = self.observe(id)?;
-        let folder = self.state.job_folder(&id);
-        let line = if observed.attended && observed.state().is_live() {
-            Line::to(&folder, id)?
-        } else {
-            None
-        };
+        let line =
+            if observed.attended && observed.state().is_live() { self.line(id)? } else { None };
         let log = self.log(id)?;
         let total = log.facts()?.total;
         if let Some(since) = since.filter(|since| *since > total) {

@@ -22,6 +22,9 @@ pub(super) const STRETCH: usize = 24;
 pub(super) const FIRST_STRETCHES: u64 = 4 * 1024;
 pub(super) const NEWEST_STRETCHES: u64 = 12 * 1024;
 
+/// What may be written before it is counted, at most.
+const UNCOUNTED: u64 = 256 * 1024;
+
 /// What is known of a log without reading it.
 ///
 /// ```
@@ -74,15 +77,24 @@ impl Facts {
         tail.start - head.end
     }
 
-    /// Where a byte lies in the file, and how many follow it there without a break.
+    /// Where a byte lies in the file, and how many follow it there without a break. So many may be
+    /// written there at once.
     pub(super) fn place(&self, cursor: u64) -> (u64, u64) {
         match cursor.checked_sub(self.head) {
             None => (cursor, self.head - cursor),
             Some(beyond) => {
-                let at = beyond % self.ring;
-                (self.head + at, self.ring - at)
+                let (length, most) = (self.ring + self.spare(), self.spare());
+                let at = beyond % length;
+                (self.head + at, most.min(length - at))
             }
         }
+    }
+
+    /// By so much the ring is longer than what is kept in it: bytes that are being written, and are
+    /// not counted yet, lie over such as are gone already, never over such as can be read. A writer
+    /// may be killed between the two.
+    fn spare(&self) -> u64 {
+        self.ring.min(UNCOUNTED)
     }
 
     pub(super) fn encode(&self) -> [u8; HEADER] {

@@ -8,7 +8,8 @@
 //!
 //! One process writes, any number read, without a word between them. The writer puts the bytes in
 //! place, then the count: what a reader was given under a cursor is on file, also after the writer
-//! was killed. A reader that was overtaken by the ring notices it by the count and says how much
+//! was killed. The ring is a little longer than what is kept in it, so that what is being written
+//! never lies over what can be read. A reader that was overtaken by the ring notices it by the count and says how much
 //! is gone.
 
 mod layout;
@@ -120,6 +121,24 @@ mod tests {
             let dropped: u64 = pieces.iter().map(|(dropped, _)| dropped).sum();
             prop_assert_eq!(dropped, tail_from - head.min(total));
             prop_assert_eq!(dropped, facts.dropped());
+        }
+    }
+
+    #[test]
+    fn a_writer_killed_before_it_counts_has_spoilt_nothing() {
+        use std::os::unix::fs::FileExt;
+        let directory = tempfile::tempdir().unwrap();
+        let mut writer = LogWriter::with_sizes(directory.path(), 4, 8).unwrap();
+        let file = std::fs::File::options().write(true).open(directory.path().join("log")).unwrap();
+        let reader = LogReader::open(directory.path()).unwrap();
+        for round in 0..40u8 {
+            writer.append(Stream::Stdout, 0, &[b'a' + round % 26; 3]);
+            let facts = reader.facts().unwrap();
+            let before = read_all(&reader, 5);
+            // As much as it may write at once.
+            let (at, room) = facts.place(facts.total);
+            file.write_all_at(&vec![b'X'; room as usize], at).unwrap();
+            assert_eq!(read_all(&reader, 5), before, "round {round}");
         }
     }
 

@@ -122,8 +122,15 @@ impl LogWriter {
             }
             self.facts.total += now.len() as u64;
             rest = later;
+            if !rest.is_empty() {
+                self.count();
+            }
         }
-        // After the bytes: a reader never counts on one that is not there.
+        self.count();
+    }
+
+    /// After the bytes: a reader never counts on one that is not there.
+    fn count(&mut self) {
         let counted = self.index.write_all_at(&self.facts.encode(), 0);
         self.note(counted);
     }

@@ -38,9 +38,9 @@ use self::sys::Signals;
 use self::visitor::Visitor;
 use crate::error::NotStarted;
 use crate::id::JobId;
-use crate::local::observe;
+use crate::local::observe::{self, Birth};
 use crate::log::LogWriter;
-use crate::protocol::{self, Birth, Born};
+use crate::protocol::{self, Born};
 use crate::record::{self, Holder, LOCK, Record, SOCKET};
 use crate::secrets::Mask;
 use crate::spec::JobSpec;
@@ -70,7 +70,7 @@ fn supervise() {
         let _ = rustix::stdio::dup2_stdin(&null);
     }
     // A caller that was killed before it had said everything has started nothing.
-    let Ok(birth) = protocol::receive_message::<Birth>(&mut caller) else {
+    let Ok(birth) = protocol::receive_message::<protocol::Birth>(&mut caller) else {
         return;
     };
     match bring_up(birth) {
@@ -88,15 +88,16 @@ fn supervise() {
     }
 }
 
-/// Far more than bringing up a command takes; where the disk is full, nobody says that it runs.
-const BIRTH: Duration = Duration::from_secs(10);
-
-/// A job's folder, made and locked. Dropped before the job runs, it is removed.
-struct Nest {
+/// A job's folder, made and locked, and what was claimed for the job. Dropped before the job runs,
+/// the claims are given back and the folder is removed.
+struct Nest<'a> {
     id: JobId,
     folder: PathBuf,
     lock: Option<File>,
     fate: Fate,
+    state: &'a StateDir,
+    name: Option<NameClaim>,
+    request: Option<(Option<Session>, &'a str)>,
 }
 
 #[derive(PartialEq, Eq)]
@@ -105,8 +106,9 @@ enum Fate {
     Kept,
 }
 
-impl Nest {
-    fn make(jobs: &Path) -> io::Result<Nest> {
+impl<'a> Nest<'a> {
+    fn make(state: &'a StateDir, jobs: &Path) -> io::Result<Nest<'a>> {
+        let _making = observe::making(jobs)?;
         loop {
             let id = JobId::random();
             let folder = jobs.join(id.as_str());
@@ -115,7 +117,15 @@ impl Nest {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 Err(error) => return Err(error),
             }
-            let mut nest = Nest { id, folder, lock: None, fate: Fate::Undecided };
+            let mut nest = Nest {
+                id,
+                folder,
+                lock: None,
+                fate: Fate::Undecided,
+                state,
+                name: None,
+                request: None,
+            };
             let options = File::options().read(true).write(true).create(true).mode(0o600).clone();
             let lock = options.open(nest.folder.join(LOCK))?;
             // Somebody who lists jobs may be looking at it this very moment, and may even take it
@@ -130,9 +140,16 @@ impl Nest {
     }
 }
 
-impl Drop for Nest {
+impl Drop for Nest<'_> {
     fn drop(&mut self) {
         if self.fate == Fate::Undecided {
+            // A claim without a job is anybody's, so what cannot be given back does no harm.
+            if let Some(name) = self.name.take() {
+                let _ = name.release(self.state);
+            }
+            if let Some((session, request)) = self.request.take() {
+                let _ = self.state.release_request(session.as_ref(), request, &self.id);
+            }
             for file in record::FILES {
                 let _ = fs::remove_file(self.folder.join(file));
             }
@@ -145,8 +162,8 @@ fn failed(what: &str, error: impl std::fmt::Display) -> Born {
     Born::Failed { why: format!("cannot {what}: {error}") }
 }
 
-fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
-    let Birth { v, state_dir, spec, fingerprint } = birth;
+fn bring_up(birth: protocol::Birth) -> Result<Box<Supervisor>, Born> {
+    let protocol::Birth { v, state_dir, spec, fingerprint } = birth;
     if v > protocol::VERSION {
         let why = format!(
             "the supervisor speaks version {} and was asked in version {v}; update it",
@@ -158,8 +175,9 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
         StateDir::at(&state_dir).map_err(|error| Born::Failed { why: error.to_string() })?;
     let signals = Signals::take().map_err(|error| failed("take signals", error))?;
     let jobs = state.jobs_dir().map_err(|error| Born::Failed { why: error.to_string() })?;
-    let mut nest = Nest::make(&jobs).map_err(|error| failed("make the job's folder", error))?;
-    let name = claim(&state, &nest, &spec, &fingerprint)?;
+    let mut nest =
+        Nest::make(&state, &jobs).map_err(|error| failed("make the job's folder", error))?;
+    claim(&mut nest, &spec, &fingerprint)?;
     // Relative paths of the spec are the caller's; they were made whole before.
     std::env::set_current_dir(&nest.folder)
         .map_err(|error| failed("enter the job's folder", error))?;
@@ -186,7 +204,6 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
     let mut engine = match started {
         Ok(engine) => engine,
         Err(error) => {
-            withdraw(&state, &nest, &spec, name);
             let NotStarted { message, ending } = NotStarted::from(&error);
             return Err(Born::NotStarted { message, ending });
         }
@@ -228,71 +245,57 @@ fn bring_up(birth: Birth) -> Result<Box<Supervisor>, Born> {
 }
 
 /// Takes the name and the request id, or says whose they are.
-fn claim(
-    state: &StateDir,
-    nest: &Nest,
-    spec: &JobSpec,
-    fingerprint: &str,
-) -> Result<Option<NameClaim>, Born> {
-    let session = session(spec)?;
+fn claim<'a>(nest: &mut Nest<'a>, spec: &'a JobSpec, fingerprint: &str) -> Result<(), Born> {
+    let (state, session) = (nest.state, session(spec)?);
     if let Some(request) = &spec.request_id {
-        let exists = |id: &JobId| state.job_folder(id).exists();
-        loop {
-            let claimed =
-                state.claim_request(session.as_ref(), request, &nest.id, fingerprint, exists);
-            match claimed.map_err(|error| Born::Failed { why: error.to_string() })? {
-                Request::Yours => break,
-                Request::Same(id) => {
-                    wait_for_birth(state, id);
-                    // One that came to nothing has left the request to this one.
-                    if exists(&id) {
-                        return Err(Born::Existing { id });
-                    }
-                }
-                Request::Different(id) => {
-                    return Err(Born::RequestReused { request: request.clone(), id });
-                }
-            }
-        }
+        claim_request(state, session.as_ref(), request, nest.id, fingerprint)?;
+        nest.request = Some((session.clone(), request));
     }
-    let Some(name) = &spec.name else {
-        return Ok(None);
-    };
-    let is_live = |id: &JobId| observe::is_live(state, *id);
-    state.claim_name(session.as_ref(), name, &nest.id, is_live).map(Some).map_err(|error| {
-        withdraw(state, nest, spec, None);
-        match error {
+    if let Some(name) = &spec.name {
+        let is_live = |id: &JobId| observe::is_live(state, *id);
+        let claimed = state.claim_name(session.as_ref(), name, &nest.id, is_live);
+        nest.name = Some(claimed.map_err(|error| match error {
             NameError::Taken { name, id } => Born::NameTaken { name, id },
             NameError::State(error) => Born::Failed { why: error.to_string() },
-        }
-    })
+        })?);
+    }
+    Ok(())
 }
 
-/// Waits until a job that another supervisor is bringing up runs, or has come to nothing: whoever
-/// is told of it wants to use it.
-fn wait_for_birth(state: &StateDir, id: JobId) {
-    let until = Instant::now() + BIRTH;
-    let is_coming =
-        || observe::is_held(state, id) && observe::holder(&state.job_folder(&id)).is_none();
-    while is_coming() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(1));
+/// Takes the request id. Where another is just being born for the same request, its birth is waited
+/// for: whoever is told of a job can count on it, and if it fails, this one is tried.
+fn claim_request(
+    state: &StateDir,
+    session: Option<&Session>,
+    request: &str,
+    own: JobId,
+    fingerprint: &str,
+) -> Result<(), Born> {
+    /// Far longer than a birth takes: the other one was stopped.
+    const PATIENCE: Duration = Duration::from_secs(10);
+    let until = Instant::now() + PATIENCE;
+    let exists = |id: &JobId| observe::birth(state, *id) != Birth::Never;
+    loop {
+        let claimed = state.claim_request(session, request, &own, fingerprint, exists);
+        let id = match claimed.map_err(|error| Born::Failed { why: error.to_string() })? {
+            Request::Yours => return Ok(()),
+            Request::Same(id) => id,
+            Request::Different(id) => {
+                return Err(Born::RequestReused { request: request.to_owned(), id });
+            }
+        };
+        match observe::birth(state, id) {
+            Birth::Done => return Err(Born::Existing { id }),
+            Birth::UnderWay if Instant::now() > until => return Err(Born::Existing { id }),
+            Birth::UnderWay => std::thread::sleep(Duration::from_millis(1)),
+            Birth::Never => {}
+        }
     }
 }
 
 fn session(spec: &JobSpec) -> Result<Option<Session>, Born> {
     let parsed = spec.session.as_ref().map(|session| session.parse::<Session>()).transpose();
     parsed.map_err(|error| Born::Failed { why: error.to_string() })
-}
-
-/// Gives back what was claimed for a job that does not come to be.
-fn withdraw(state: &StateDir, nest: &Nest, spec: &JobSpec, name: Option<NameClaim>) {
-    // A claim without a job is anybody's.
-    if let Some(name) = name {
-        let _ = name.release(state);
-    }
-    if let (Some(request), Ok(session)) = (&spec.request_id, session(spec)) {
-        let _ = state.release_request(session.as_ref(), request, &nest.id);
-    }
 }
 
 /// The mask for the secrets of the job's environment: the caller's, which this process has, and

@@ -30,8 +30,17 @@ const GLANCE: Duration = Duration::from_millis(100);
 /// Looks in a row that must see it waiting for input: one might catch it in passing.
 const BLOCKED_LOOKS: u8 = 2;
 
-/// More visitors than that wait outside.
+/// Signals that are taken in a turn.
+const SIGNALS: usize = 8;
+
+/// More visitors than that wait outside, until one goes, or has come and said nothing.
 const VISITORS: usize = 256;
+
+/// Whoever says nothing for so long, and waits for nothing, gives way to those outside.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// What is kept of frames that are not whole yet, of all visitors together.
+const BEGUN: usize = 48 * 1024 * 1024;
 
 /// How long the last answers may take to be taken before the supervisor goes all the same.
 const FAREWELL: Duration = Duration::from_secs(2);
@@ -109,14 +118,17 @@ impl Supervisor {
             };
             watch(Ready::Engine, fd, flags);
         });
-        if self.visitors.len() < VISITORS {
+        if self.has_room() {
             watch(Ready::Listener, self.listener.as_fd(), PollFlags::IN);
         }
         if let Some(fd) = self.mailbox.wants_to_write() {
             watch(Ready::Mailbox, fd, PollFlags::OUT);
         }
         for (index, visitor) in self.visitors.iter().enumerate() {
-            let mut flags = PollFlags::IN;
+            let mut flags = PollFlags::empty();
+            if !visitor.is_behind() {
+                flags |= PollFlags::IN;
+            }
             if visitor.has_answers() {
                 flags |= PollFlags::OUT;
             }
@@ -152,19 +164,29 @@ impl Supervisor {
                 Waits::Nothing | Waits::Gone | Waits::Attached => {}
             }
         }
+        if self.visitors.len() >= VISITORS && !self.has_room() {
+            due.extend(self.silent().map(|visitor| visitor.heard + SILENCE));
+        }
         let own = due.into_iter().min().map(|due| due.saturating_duration_since(now));
         own.into_iter().chain(self.engine.patience()).min()
     }
 
     fn obey_signals(&mut self) {
-        while let Some(told) = self.signals.next() {
-            match told {
-                Told::Child => self.engine.children_changed(),
-                Told::Go => {
+        // In a fork storm children end faster than they can be collected: they are looked at once a
+        // turn, so that a wish to end the storm is heard.
+        let mut children = 0;
+        for _ in 0..SIGNALS {
+            match self.signals.next() {
+                Some(Told::Child) => children += 1,
+                Some(Told::Go) => {
                     self.stop = (Stop::Cancelled, None);
                     self.on(Event::StopAsked);
                 }
+                None => break,
             }
+        }
+        if children > 0 {
+            self.engine.children_changed();
         }
     }
 
@@ -249,21 +271,55 @@ impl Supervisor {
         self.on(Event::Told);
     }
 
+    /// The one who has been silent longest, of those who wait for nothing.
+    fn silent(&self) -> Option<&Visitor> {
+        let idle = |visitor: &&Visitor| {
+            !visitor.left && visitor.waits == Waits::Nothing && !visitor.has_answers()
+        };
+        self.visitors.iter().filter(idle).min_by_key(|visitor| visitor.heard)
+    }
+
+    /// Whether one more can be let in, if need be in place of one who says nothing.
+    fn has_room(&self) -> bool {
+        self.visitors.iter().filter(|visitor| !visitor.left).count() < VISITORS
+            || self.silent().is_some_and(|visitor| visitor.heard.elapsed() >= SILENCE)
+    }
+
     fn welcome(&mut self) {
-        while self.visitors.len() < VISITORS
+        while self.has_room()
             && let Ok((stream, _)) = self.listener.accept()
         {
+            if self.visitors.iter().filter(|visitor| !visitor.left).count() >= VISITORS {
+                let heard = self.silent().map(|visitor| visitor.heard);
+                let mut silent = self.visitors.iter_mut().filter(|v| Some(v.heard) == heard);
+                if let Some(visitor) = silent.next() {
+                    visitor.leave();
+                }
+            }
             self.visitors.extend(Visitor::new(stream));
+        }
+    }
+
+    /// Those who began a frame longest ago and did not finish it go, while all of them together
+    /// have begun too much.
+    fn limit_begun(&mut self) {
+        while self.visitors.iter().map(Visitor::begun).sum::<usize>() > BEGUN {
+            let begun = self.visitors.iter_mut().filter(|visitor| visitor.begun() > 0);
+            match begun.min_by_key(|visitor| visitor.heard) {
+                Some(visitor) => visitor.leave(),
+                None => return,
+            }
         }
     }
 
     fn attend(&mut self, index: usize, is_ready: bool) {
         if is_ready {
-            let frames = self.visitors[index].read();
-            for (kind, payload) in frames {
+            self.visitors[index].write();
+            self.visitors[index].read();
+            while let Some((kind, payload)) = self.visitors[index].frame() {
                 self.hear(index, kind, payload);
             }
-            self.visitors[index].write();
+            self.limit_begun();
         }
         if self.visitors[index].left && self.visitors[index].waits == Waits::Attached {
             self.visitors[index].waits = Waits::Nothing;

@@ -1,4 +1,7 @@
 //! Somebody who has come to a supervisor: what they ask, and what they wait for.
+//!
+//! A visitor may be anything that can open a socket. It is read a little at a time, and not at all
+//! while it does not take its answers, so that none can make the supervisor large or busy.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -10,6 +13,12 @@ use crate::protocol::{self, Answer, Kind, Wanted};
 
 /// What may wait to be taken by a visitor before it is sent no more.
 const PATIENCE: usize = 8 * 1024 * 1024;
+
+/// What is read from a visitor at a time.
+const SIP: usize = 64 * 1024;
+
+/// Answers that wait to be taken, above which no more is asked of us.
+const BACKLOG: usize = 256 * 1024;
 
 /// What a visitor waits for.
 #[derive(Debug, PartialEq, Eq)]
@@ -41,6 +50,8 @@ pub(super) struct Visitor {
     sent: usize,
     pub(super) waits: Waits,
     pub(super) left: bool,
+    /// When it last said something.
+    pub(super) heard: Instant,
 }
 
 impl Visitor {
@@ -53,6 +64,7 @@ impl Visitor {
             sent: 0,
             waits: Waits::Nothing,
             left: false,
+            heard: Instant::now(),
         })
     }
 
@@ -64,17 +76,30 @@ impl Visitor {
         self.sent < self.outgoing.len()
     }
 
-    /// Reads what has come. The frames that are whole.
-    pub(super) fn read(&mut self) -> Vec<(Kind, Vec<u8>)> {
+    /// Whether it has to take answers before it is asked for more.
+    pub(super) fn is_behind(&self) -> bool {
+        self.outgoing.len() - self.sent > BACKLOG
+    }
+
+    /// The bytes of a frame that is not whole yet.
+    pub(super) fn begun(&self) -> usize {
+        self.incoming.len()
+    }
+
+    /// Reads some of what has come.
+    pub(super) fn read(&mut self) {
         let mut buffer = [0; 16 * 1024];
-        loop {
+        let mut taken = 0;
+        while taken < SIP && !self.is_behind() {
             match self.stream.read(&mut buffer) {
                 Ok(0) => {
                     self.left = true;
                     break;
                 }
                 Ok(count) => {
+                    self.heard = Instant::now();
                     self.incoming.extend_from_slice(&buffer[..count]);
+                    taken += count;
                     if count < buffer.len() {
                         break;
                     }
@@ -87,26 +112,29 @@ impl Visitor {
                 }
             }
         }
-        let mut frames = Vec::new();
-        loop {
-            match protocol::unframe(&mut self.incoming) {
-                Ok(Some(frame)) => frames.push(frame),
-                Ok(None) => break,
-                Err(error) => {
-                    self.answer(&Answer::NotUnderstood {
-                        v: protocol::VERSION,
-                        why: error.to_string(),
-                    });
-                    self.write();
-                    self.left = true;
-                    break;
-                }
-            }
+    }
+
+    /// The next frame that is whole, unless there are answers to be taken first.
+    pub(super) fn frame(&mut self) -> Option<(Kind, Vec<u8>)> {
+        if self.is_behind() {
+            return None;
         }
+        let frame = protocol::unframe(&mut self.incoming);
         if self.incoming.is_empty() {
             self.incoming = Vec::new();
         }
-        frames
+        frame.unwrap_or_else(|error| {
+            let why = error.to_string();
+            self.answer(&Answer::NotUnderstood { v: protocol::VERSION, why });
+            self.leave();
+            None
+        })
+    }
+
+    /// Is sent away.
+    pub(super) fn leave(&mut self) {
+        self.left = true;
+        self.incoming = Vec::new();
     }
 
     pub(super) fn answer(&mut self, answer: &Answer) {

@@ -103,10 +103,10 @@ fn live_jobs_are_looked_at_where_that_is_wanted() {
     jobs.printed(id, "up");
     let seen = |look| jobs.place.list(&Filter { look, ..Filter::default() }).unwrap().jobs;
     assert!(seen(false)[0].processes.is_empty());
-    let looked = seen(true);
-    let words: Vec<&str> =
-        looked[0].processes.iter().flat_map(|p| p.command.iter().map(String::as_str)).collect();
-    assert!(words.contains(&"300"), "{words:?}");
+    testkit::wait_until("its child is seen", || {
+        let looked = seen(true);
+        looked[0].processes.iter().any(|process| process.command.iter().any(|word| word == "300"))
+    });
 }
 
 #[test]

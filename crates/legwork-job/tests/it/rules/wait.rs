@@ -131,7 +131,8 @@ fn of_several_conditions_the_first() {
         [Condition::Output, Condition::Port(None), Condition::Pattern("no such".into())];
     std::thread::scope(|scope| {
         let place = jobs.again();
-        let waiter = scope.spawn(move || place.wait(&waiting(&[id], &conditions)).unwrap());
+        let from_the_start = Waiting { since: Some(0), ..waiting(&[id], &conditions) };
+        let waiter = scope.spawn(move || place.wait(&from_the_start).unwrap());
         write(&jobs, id, "go\n");
         assert_eq!(waiter.join().unwrap()[0].met, Met::Output);
     });

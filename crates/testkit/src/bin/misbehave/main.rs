@@ -3,6 +3,7 @@
 //! `misbehave NAME ARGS…`; each is a few lines, and says in its name what it does wrong.
 
 mod hosts;
+mod jobs;
 mod programs;
 mod sys;
 
@@ -23,6 +24,9 @@ fn main() {
         ["chatter", pidfile] => programs::chatter(pidfile),
         ["wedge"] => programs::wedge(),
         ["start-job", state, line] => programs::start_job(state, line),
+        ["numbers"] => jobs::numbers(),
+        ["fork-storm"] => jobs::fork_storm(),
+        ["jobs", rest @ ..] => jobs::run(rest),
         ["host", name, rest @ ..] => hosts::run(name, rest),
         _ => {
             eprintln!("misbehave: no such program: {words:?}");

@@ -39,3 +39,29 @@ pub(crate) fn pause() {
         libc::pause();
     }
 }
+
+/// A handful of processes that replace themselves as fast as they can: whoever is killed has left
+/// a child already.
+pub(crate) fn storm() {
+    for _ in 0..4 {
+        // SAFETY: this program has one thread, and the child makes system calls alone.
+        if unsafe { libc::fork() } == 0 {
+            break;
+        }
+    }
+    loop {
+        // SAFETY: as above.
+        match unsafe { libc::fork() } {
+            0 => {
+                // SAFETY: no memory is involved.
+                unsafe {
+                    libc::setsid();
+                    libc::usleep(500);
+                }
+            }
+            -1 => {}
+            // SAFETY: the child goes on in its place.
+            _ => unsafe { libc::_exit(0) },
+        }
+    }
+}

@@ -314,6 +314,9 @@ impl Tree {
         if let Some(cgroup) = &self.cgroup {
             cgroup.kill();
         }
+        if self.household == Household::Sole {
+            kill_children(leaders);
+        }
         self.signal(leaders, Signal::KILL)
     }
 }
@@ -361,6 +364,40 @@ impl Remnant {
             }
         }
         Ok(killed)
+    }
+}
+
+/// Kills the children of this process, and what comes back to it as their orphans, as fast as they
+/// come: a chain that forks and ends every half millisecond is never caught by looking at it first.
+/// Bounded, so that the loop around it goes on.
+fn kill_children(leaders: &[Leader]) {
+    const ROUNDS: u32 = 200;
+    for leader in leaders.iter().filter(|leader| leader.is_held()) {
+        leader.signal_group(Signal::KILL);
+        leader.signal(Signal::KILL);
+    }
+    // Leaders are collected elsewhere; supervisors of other jobs are not ours.
+    let mut spared: HashSet<i32> = leaders.iter().map(raw).collect();
+    let mut killed: HashSet<i32> = HashSet::new();
+    for _ in 0..ROUNDS {
+        let children = proc::pids_of_children();
+        // The newest first: those before them have mostly ended.
+        for pid in children.iter().rev() {
+            if spared.contains(pid) || killed.contains(pid) {
+                continue;
+            }
+            if proc::first_argument_is(*pid, SUPERVISOR) {
+                spared.insert(*pid);
+            } else {
+                process::kill_child(*pid);
+                killed.insert(*pid);
+            }
+        }
+        // Collected last, since that is no hurry; from then on the pid may be another's.
+        killed.retain(|pid| !process::reap_child(*pid));
+        if children.iter().all(|pid| spared.contains(pid)) {
+            return;
+        }
     }
 }
 

@@ -45,6 +45,8 @@ pub(super) enum Event {
     LogFull,
     /// How it ended is known.
     Told,
+    /// Its end is known, it was to be ended whole, and somebody is left who cannot be ended.
+    GivenUp,
     /// No process and no pipe of it is left.
     Empty,
 }
@@ -58,6 +60,8 @@ pub(super) enum Action {
     Stop,
     /// The same, and the reason is its output.
     StopForOutput,
+    /// Look who is left, for the record.
+    Count,
     /// Write the record.
     Record,
     /// Answer those who wait for the end.
@@ -70,7 +74,7 @@ pub(super) enum Action {
 
 /// The table.
 pub(super) fn next(stage: Stage, event: Event) -> (Stage, &'static [Action]) {
-    use Action::{Announce, Leave, Record, Stop, StopForOutput, TellEnd, TellGone};
+    use Action::{Announce, Count, Leave, Record, Stop, StopForOutput, TellEnd, TellGone};
     match (stage, event) {
         (Stage::Starting, Event::Born) => (Stage::Running, &[Announce]),
 
@@ -82,12 +86,16 @@ pub(super) fn next(stage: Stage, event: Event) -> (Stage, &'static [Action]) {
         (Stage::Stopping, Event::StopAsked) => (Stage::Stopping, &[Stop]),
 
         (Stage::Ended, Event::StopAsked) => (Stage::Ended, &[Stop]),
+        (Stage::Ended, Event::GivenUp) => (Stage::Ended, &[Count, Record, TellGone]),
         (Stage::Ended, Event::Empty) => (Stage::Gone, &[Record, TellGone, Leave]),
 
         // It comes too late, or too early to mean anything.
         (Stage::Starting, _)
-        | (Stage::Running, Event::Born | Event::Empty)
-        | (Stage::Stopping, Event::Born | Event::LimitOver | Event::LogFull | Event::Empty)
+        | (Stage::Running, Event::Born | Event::GivenUp | Event::Empty)
+        | (
+            Stage::Stopping,
+            Event::Born | Event::LimitOver | Event::LogFull | Event::GivenUp | Event::Empty,
+        )
         | (Stage::Ended, Event::Born | Event::LimitOver | Event::LogFull | Event::Told)
         | (Stage::Gone, _) => (stage, &[]),
     }
@@ -99,12 +107,13 @@ mod tests {
 
     const STAGES: [Stage; 5] =
         [Stage::Starting, Stage::Running, Stage::Stopping, Stage::Ended, Stage::Gone];
-    const EVENTS: [Event; 6] = [
+    const EVENTS: [Event; 7] = [
         Event::Born,
         Event::StopAsked,
         Event::LimitOver,
         Event::LogFull,
         Event::Told,
+        Event::GivenUp,
         Event::Empty,
     ];
 

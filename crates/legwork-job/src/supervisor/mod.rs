@@ -236,6 +236,7 @@ fn bring_up(birth: protocol::Birth) -> Result<Box<Supervisor>, Born> {
         visitors: Vec::new(),
         stop: (Stop::Cancelled, None),
         next_glance: Instant::now(),
+        stopping: false,
     });
     supervisor.on(Event::Born);
     // From here on the folder stays, and the lock is held until this process ends.

@@ -59,6 +59,8 @@ pub(super) struct Supervisor {
     /// Why and how the next stop is.
     pub(super) stop: (Stop, Option<Duration>),
     pub(super) next_glance: Instant,
+    /// Whether it was being ended when it was last looked at.
+    pub(super) stopping: bool,
 }
 
 /// Whose descriptor became ready.
@@ -97,8 +99,11 @@ impl Supervisor {
             }
             self.tell_news();
             self.visitors.retain(|visitor| !visitor.left);
+            let was_stopping = std::mem::replace(&mut self.stopping, self.engine.is_stopping());
             if self.engine.is_over() {
                 self.on(Event::Empty);
+            } else if was_stopping && !self.stopping {
+                self.on(Event::GivenUp);
             }
         }
         self.say_farewell();
@@ -213,6 +218,7 @@ impl Supervisor {
                     self.engine.stop(why, grace);
                 }
                 Action::StopForOutput => self.engine.stop(Stop::OutputLimit, None),
+                Action::Count => self.count_survivors(),
                 Action::Record => self.store(),
                 Action::TellEnd => self.tell_news(),
                 Action::TellGone => {
@@ -224,6 +230,19 @@ impl Supervisor {
                     }
                 }
             }
+        }
+    }
+
+    fn count_survivors(&mut self) {
+        let survivors = self.engine.processes().unwrap_or_default();
+        let survivors: Vec<Process> = survivors.iter().map(|one| self.process(one)).collect();
+        if let Some(end) = &mut self.record.end {
+            if !survivors.is_empty() {
+                let note = format!("{} processes could not be ended", survivors.len());
+                end.notes.retain(|other| !other.ends_with("could not be ended"));
+                end.notes.push(note);
+            }
+            end.survivors = survivors;
         }
     }
 

@@ -136,6 +136,13 @@ fn children_of(parent: i32) -> io::Result<Vec<Stat>> {
     Ok(children)
 }
 
+/// The pids of this process's children, those of its main thread: a supervisor has no other.
+pub(crate) fn pids_of_children() -> Vec<i32> {
+    let own = std::process::id();
+    let list = fs::read_to_string(format!("/proc/self/task/{own}/children")).unwrap_or_default();
+    list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect()
+}
+
 /// Whether a process was started with this first argument.
 pub(crate) fn first_argument_is(pid: i32, argument: &str) -> bool {
     command(pid).get(1).is_some_and(|first| first == argument)

@@ -190,6 +190,23 @@ pub(crate) fn foster_child(pid: i32) -> Option<OwnedFd> {
     pidfd_open(Pid::from_raw(stat.pid)?, PidfdFlags::empty()).ok()
 }
 
+/// Kills a child of this process that nobody else collects: until then its pid is its own.
+pub(crate) fn kill_child(pid: i32) {
+    // A pid of 1 or less would be everybody's.
+    if let Some(child) = Pid::from_raw(pid).filter(|_| pid > 1) {
+        let _ = rustix::process::kill_process(child, rustix::process::Signal::KILL);
+    }
+}
+
+/// Collects such a child, if it has ended. Whether it is gone.
+pub(crate) fn reap_child(pid: i32) -> bool {
+    let Some(child) = Pid::from_raw(pid).filter(|_| pid > 1) else {
+        return true;
+    };
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG;
+    !matches!(waitid(WaitId::Pid(child), options), Ok(None) | Err(Errno::INTR))
+}
+
 /// Whether a process group has anyone in it.
 pub(crate) fn group_exists(group: i32) -> bool {
     // SAFETY: signal 0 only asks; no memory is involved.

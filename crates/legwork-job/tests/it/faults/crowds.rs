@@ -4,8 +4,30 @@ use std::time::Duration;
 
 use legwork_job::{Condition, Filter, Gather, JobSpec, Met, Place, Reading, State, Waiting};
 
-use super::seen::everyone;
+use super::seen::{everyone, supervisors};
 use crate::support::{Jobs, LONG};
+
+#[test]
+fn a_fork_storm_is_ended_by_stop_or_said() {
+    let jobs = Jobs::new();
+    let state = jobs.state();
+    let id = jobs.start(&JobSpec::argv([testkit::misbehave().to_str().unwrap(), "fork-storm"]));
+    testkit::wait_until("the storm", || everyone(&state).len() > 3);
+    let report = jobs.place.stop(id, Some(Duration::ZERO)).unwrap();
+    assert!(!report.running, "{report:?}");
+    // The supervisor itself is the last to go.
+    let lives_on = !report.survivors.is_empty();
+    testkit::wait_until("its supervisor to go", || lives_on || supervisors(&state).is_empty());
+    let left = everyone(&state);
+    let said = !report.survivors.is_empty() || report.note.is_some();
+    assert!(left.is_empty() || said, "{} are left and nothing is said: {report:?}", left.len());
+    println!("after stop {} are left; {:?}", left.len(), report.note);
+    // What is left of one that was given up can be stopped again.
+    testkit::wait_until("the end of the storm", || {
+        let _ = jobs.place.stop(id, Some(Duration::ZERO));
+        everyone(&state).is_empty()
+    });
+}
 
 #[test]
 fn fifty_families_that_did_everything_to_get_away_are_gone_after_stop() {

@@ -378,25 +378,21 @@ fn kill_children(leaders: &[Leader]) {
     }
     // Leaders are collected elsewhere; supervisors of other jobs are not ours.
     let mut spared: HashSet<i32> = leaders.iter().map(raw).collect();
-    let mut killed: HashSet<i32> = HashSet::new();
     for _ in 0..ROUNDS {
-        let children = proc::pids_of_children();
-        // The newest first: those before them have mostly ended.
-        for pid in children.iter().rev() {
-            if spared.contains(pid) || killed.contains(pid) {
-                continue;
-            }
-            if proc::first_argument_is(*pid, SUPERVISOR) {
-                spared.insert(*pid);
-            } else {
-                process::kill_child(*pid);
-                killed.insert(*pid);
-            }
-        }
-        // Collected last, since that is no hurry; from then on the pid may be another's.
-        killed.retain(|pid| !process::reap_child(*pid));
-        if children.iter().all(|pid| spared.contains(pid)) {
+        // Without the ended ones the list is short, and read in less time than one of them lives.
+        collect_children(leaders);
+        let mut children = proc::pids_of_children();
+        children.retain(|pid| !spared.contains(pid));
+        if children.is_empty() {
             return;
+        }
+        // The newest first: those before them may have ended since.
+        for pid in children.into_iter().rev() {
+            if proc::first_argument_is(pid, SUPERVISOR) {
+                spared.insert(pid);
+            } else {
+                process::kill_child(pid);
+            }
         }
     }
 }
@@ -404,13 +400,10 @@ fn kill_children(leaders: &[Leader]) {
 /// Collects every ended child of this process that is no leader. For a process all of whose
 /// children are its one run's.
 pub(crate) fn collect_children(leaders: &[Leader]) {
-    for child in proc::children_of_this_process() {
-        let is_leader = leaders.iter().any(|leader| raw(leader) == child.pid);
-        if child.is_zombie()
-            && !is_leader
-            && let Some(pidfd) = process::foster_child(child.pid)
-        {
-            process::reap_foster_child(pidfd.as_fd());
+    // By number alone: they are ours until we collect them, and a storm leaves ten thousand a second.
+    for pid in proc::pids_of_children() {
+        if !leaders.iter().any(|leader| raw(leader) == pid) {
+            process::reap_child(pid);
         }
     }
 }

@@ -316,6 +316,12 @@ impl Life {
         if self.pipes_closed {
             return self.end(Action::Finish);
         }
+        // It has ended, but not all of it: under a supervisor that is to be ended, too.
+        match event {
+            Event::Stop(_) if self.lingers() => return self.stop_survivors(now),
+            Event::Kill if self.lingers() => return self.kill(now),
+            _ => {}
+        }
         let forced = matches!(event, Event::Kill | Event::Stop(_))
             || force_at.is_some_and(|force_at| now >= force_at);
         if forced || (now >= until && self.settled) {
@@ -331,12 +337,7 @@ impl Life {
                 Some(Action::Finish)
             }
             Event::PipesClosed | Event::Orphan => Some(Action::Look),
-            // How it ended has been told: only its survivors are left to be ended.
-            Event::Stop(_) => {
-                self.stop(Reason::Survivors, now);
-                self.asked = true;
-                Some(Action::Ask)
-            }
+            Event::Stop(_) => self.stop_survivors(now),
             Event::Kill => self.kill(now),
             Event::Time
             | Event::Output
@@ -344,6 +345,13 @@ impl Life {
             | Event::Settled
             | Event::Looked { .. } => None,
         }
+    }
+
+    /// How it ended is certain: only its survivors are left to be ended.
+    fn stop_survivors(&mut self, now: Duration) -> Option<Action> {
+        self.stop(self.reason.unwrap_or(Reason::Survivors), now);
+        self.asked = true;
+        Some(Action::Ask)
     }
 
     /// It can be told how it ended.
@@ -567,6 +575,18 @@ mod tests {
         assert_eq!(life.on(EMPTY, ms(200)), None, "somebody else holds the pipe");
         assert_eq!(life.on(Event::PipesClosed, ms(300)), Some(Action::Look));
         assert_eq!(life.on(EMPTY, ms(300)), Some(Action::Finish));
+    }
+
+    #[test]
+    fn a_stop_between_the_end_and_its_telling_ends_the_survivors() {
+        let mut life = lingering(Survivors::Keep);
+        assert_eq!(life.on(Event::LeadersGone, ms(5)), None);
+        assert_eq!(life.on(Event::Stop(Reason::Cancelled), ms(50)), Some(Action::Ask));
+        assert!(life.is_stopping());
+        assert_eq!(life.reason(), Some(Reason::Survivors), "it ended by itself");
+        assert_eq!(life.on(EMPTY, ms(60)), Some(Action::Look));
+        assert_eq!(life.on(EMPTY, ms(60)), None);
+        assert_eq!(life.on(Event::PipesClosed, ms(61)), Some(Action::Answer));
     }
 
     #[test]

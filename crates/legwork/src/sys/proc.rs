@@ -91,7 +91,7 @@ fn is_shortage(error: &io::Error) -> bool {
 }
 
 /// More than that is not looked at in one go: whoever has so many has more in a moment.
-const CROWD: usize = 4096;
+const CROWD: usize = 1024;
 
 /// Shows everyone below a process, zombies included, parents before children; what `each` says no
 /// to is not descended into. Read from the kernel's own lists where it keeps them, which costs by

@@ -12,7 +12,7 @@ fn a_fork_storm_is_ended_by_stop_or_said() {
     let jobs = Jobs::new();
     let state = jobs.state();
     let id = jobs.start(&JobSpec::argv([testkit::misbehave().to_str().unwrap(), "fork-storm"]));
-    testkit::wait_until("the storm", || everyone(&state).len() > 3);
+    jobs.printed(id, "up");
     let report = jobs.place.stop(id, Some(Duration::ZERO)).unwrap();
     assert!(!report.running, "{report:?}");
     // The supervisor itself is the last to go.

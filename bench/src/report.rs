@@ -167,7 +167,7 @@ fn summary(lines: &[Line]) -> String {
     let mut text = format!("bars: {} of {} met\n", barred.len() - missed.len(), barred.len());
     for line in missed {
         let [row, contender, median, ratio, _, bar, _] = line.cells();
-        let value = if ratio.is_empty() { median } else { ratio };
+        let value = if matches!(line.bar, Some(Bar::AtMost(_))) { median } else { ratio };
         let _ = writeln!(text, "missed: {row}, {contender}: {value}, the bar is {bar}");
     }
     text

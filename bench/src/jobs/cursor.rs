@@ -18,8 +18,11 @@ use crate::rounds::Options;
 const MIB: u64 = BLOCK as u64;
 const GIB: u64 = 1 << 30;
 
-/// The middle of a block.
-const MIDDLE: u64 = MIB / 2;
+/// A place in a block, behind which there is more of it than a page.
+const PLACE: u64 = MIB / 4;
+
+/// A page has at least so many bytes before its last line.
+const SAME: usize = 32_000;
 
 fn print(place: &Local, bytes: u64) -> Result<JobId, Failure> {
     let id = place.start(&printing(bytes)?)?.id;
@@ -35,7 +38,7 @@ pub(super) fn row(ground: &Ground, options: Options) -> Result<Vec<Line>, Failur
     eprintln!("{row}: a job prints 10 GiB");
     let small = print(&place, MIB)?;
     let large = print(&place, 10 * GIB)?;
-    let expected = page(&place, small, MIDDLE)?;
+    let expected = page(&place, small, PLACE)?;
     let read = |id: JobId, cursor: u64| {
         let (seconds, shown) = timed(|| page(&place, id, cursor))?;
         if shown != expected {
@@ -43,9 +46,9 @@ pub(super) fn row(ground: &Ground, options: Options) -> Result<Vec<Line>, Failur
         }
         Ok(seconds)
     };
-    let in_small = || read(small, MIDDLE);
-    let in_tail = || read(large, 10 * GIB - 10 * MIB + MIDDLE);
-    let in_head = || read(large, MIB + MIDDLE);
+    let in_small = || read(small, PLACE);
+    let in_tail = || read(large, 10 * GIB - 10 * MIB + PLACE);
+    let in_head = || read(large, MIB + PLACE);
     let bar = Bar::RatioAtMost(1.2);
     let contenders = [
         Contender::new("log of 1 MiB", &in_small),
@@ -55,7 +58,10 @@ pub(super) fn row(ground: &Ground, options: Options) -> Result<Vec<Line>, Failur
     compare(row, options.rounds(400), &contenders)
 }
 
+/// The text of a page, without the line at its end that says how much more there is.
 fn page(place: &Local, id: JobId, cursor: u64) -> Result<String, Failure> {
     let reading = Reading { part: Part::From(cursor), ..Reading::default() };
-    Ok(place.read(id, &reading)?.output.ok_or("there is no output")?)
+    let mut text = place.read(id, &reading)?.output.ok_or("there is no output")?;
+    text.truncate(SAME);
+    Ok(text)
 }

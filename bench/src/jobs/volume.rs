@@ -1,5 +1,6 @@
 //! Row 4: 1 GiB of text into the log, its secrets masked and its diagnostics kept, against the same
-//! command with its stdout in a file.
+//! command with its stdout in a file. That file is the page cache's affair alone, without a pipe and
+//! without a look at the text; so what a pipe through `cat` costs stands beside it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -36,11 +37,9 @@ pub(super) fn row(ground: &Ground, options: Options) -> Result<Vec<Line>, Failur
     let place = ground.place("volume/state", Supervisor::Legwork)?;
     let spec = printing(GIB)?;
     let argv = printer(GIB)?;
-    let to_file = || {
-        let path = folder.join("stdout");
-        let file = File::create(&path)?;
-        let mut command = Command::new(&argv[0]);
-        command.args(&argv[1..]).envs(SECRETS).stdin(Stdio::null()).stdout(file);
+    let path = folder.join("stdout");
+    let filled = |mut command: Command| {
+        command.envs(SECRETS).stdin(Stdio::null()).stdout(File::create(&path)?);
         let (seconds, status) = timed(|| command.status())?;
         if !status.success() || path.metadata()?.len() != GIB {
             return Err(format!("{command:?}: {status}").into());
@@ -48,6 +47,17 @@ pub(super) fn row(ground: &Ground, options: Options) -> Result<Vec<Line>, Failur
         // Every round begins without a file, as every job does, and with no GiB to be written out.
         std::fs::remove_file(&path)?;
         Ok(seconds)
+    };
+    let to_file = || {
+        let mut command = Command::new(&argv[0]);
+        command.args(&argv[1..]);
+        filled(command)
+    };
+    // What a pipe costs, whoever reads it and whatever for.
+    let through_cat = || {
+        let mut command = Command::new("sh");
+        command.args(["-c", r#""$@" | cat"#, "sh"]).args(&argv);
+        filled(command)
     };
     let to_log = || {
         let (seconds, id) = timed(|| {
@@ -60,6 +70,7 @@ pub(super) fn row(ground: &Ground, options: Options) -> Result<Vec<Line>, Failur
     };
     let contenders = [
         Contender::new("stdout to a file", &to_file),
+        Contender::new("a pipe, cat, a file", &through_cat),
         Contender::new("legwork-job", &to_log).bar(Bar::RatioAtMost(1.3)),
     ];
     compare("4 1 GiB of text", options.rounds(9), &contenders)

@@ -36,14 +36,18 @@ impl Drop for Sleepers<'_> {
     }
 }
 
-/// Starts jobs until there are so many; the weight of each supervisor then.
-fn weights(place: &Local, started: &mut usize, count: usize) -> Result<Vec<f64>, Failure> {
+/// Starts jobs until there are so many; how long one start took.
+fn fill(place: &Local, started: &mut usize, count: usize) -> Result<f64, Failure> {
     let mut spec = JobSpec::argv(["/bin/sleep", "1000"]);
     spec.deadline = Some(LONGEST);
-    while *started < count {
-        place.start(&spec)?;
-        *started += 1;
-    }
+    let new = count - *started;
+    let (seconds, ()) = timed(|| (0..new).try_for_each(|_| place.start(&spec).map(drop)))?;
+    *started = count;
+    Ok(seconds / new as f64)
+}
+
+/// The weight of each supervisor, of which there have to be so many.
+fn weights(place: &Local, count: usize) -> Result<Vec<f64>, Failure> {
     let supervisors = processes::supervisors(place.state_dir().path())?;
     if supervisors.len() != count {
         return Err(format!("{} of {count} jobs live", supervisors.len()).into());
@@ -60,12 +64,12 @@ pub(super) fn row(ground: &Ground, options: Options) -> Result<Vec<Line>, Failur
     eprintln!("{weight}: 1, 100 and 1,000 live jobs");
 
     let mut started = 0;
-    let alone = weights(&place, &mut started, 1)?;
-    let hundred = weights(&place, &mut started, 100)?;
-    // Also with a supervisor for each, started one after another.
-    let before = started;
-    let (seconds, thousand) = timed(|| weights(&place, &mut started, 1_000))?;
-    let each = seconds / (started - before) as f64;
+    fill(&place, &mut started, 1)?;
+    let alone = weights(&place, started)?;
+    fill(&place, &mut started, 100)?;
+    let hundred = weights(&place, started)?;
+    let each = fill(&place, &mut started, 1_000)?;
+    let thousand = weights(&place, started)?;
 
     let rounds = options.rounds(15);
     let list = |args: &[&str]| -> Result<Vec<f64>, Failure> {

@@ -5,9 +5,11 @@
 //! is missed is printed as missed; the exit code tells only whether the measuring itself worked.
 //!
 //! One binary plays every part: the suites, the worker process in which a contender is measured,
-//! and the program whose output is captured.
+//! the program whose output is captured, and the supervisor of jobs.
 
 mod contender;
+mod environment;
+mod jobs;
 mod produce;
 mod report;
 mod rounds;
@@ -25,6 +27,8 @@ usage: bench <suite> [--quick] [--rounds <n>] [--row <n>]
 
 suites:
   run    capturing: one small command, from a large parent, 1 GiB, 64 at once
+  jobs   jobs: the whole command, the library, 200 at once, 1 GiB of log, memory of 1,000,
+         reading at a cursor, waiting
 
 options:
   --quick        a few rounds, for a first look
@@ -33,13 +37,18 @@ options:
 ";
 
 fn main() -> ExitCode {
+    // This program embeds the library for jobs, so it is their supervisor, too.
+    legwork_job::supervise_if_asked();
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match args[..] {
         // Parts that the suites start; not for people.
         ["produce", bytes] => produce::main(bytes),
         ["worker", heap] => worker::main(heap),
+        ["print", bytes] => jobs::print_build_log(bytes),
+        ["tell-time", milliseconds] => jobs::tell_time(milliseconds),
         ["run", ref words @ ..] => rounds::Options::parse(words).and_then(run::suite),
+        ["jobs", ref words @ ..] => rounds::Options::parse(words).and_then(jobs::suite),
         _ => Err(USAGE.into()),
     };
     match result {

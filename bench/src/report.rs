@@ -1,12 +1,11 @@
 //! What was measured, as a table for people and as JSON for programs.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 use std::path::PathBuf;
 
 use serde::Serialize;
 
 use crate::Failure;
-use crate::contender::Contender;
 use crate::rounds::median;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -14,6 +13,7 @@ use crate::rounds::median;
 pub(crate) enum Unit {
     Seconds,
     Bytes,
+    Count,
 }
 
 impl Unit {
@@ -21,7 +21,9 @@ impl Unit {
         match self {
             Unit::Seconds if value < 0.01 => format!("{:.0} µs", value * 1e6),
             Unit::Seconds => format!("{:.1} ms", value * 1e3),
+            Unit::Bytes if value < f64::from(1 << 20) => format!("{:.0} KiB", value / 1024.0),
             Unit::Bytes => format!("{:.1} MiB", value / f64::from(1 << 20)),
+            Unit::Count => format!("{value:.0}"),
         }
     }
 }
@@ -31,7 +33,10 @@ impl Unit {
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Bar {
     RatioAtMost(f64),
-    BytesAtMost(f64),
+    /// So many times as fast as who it is compared with.
+    TimesFaster(f64),
+    /// In the line's own unit.
+    AtMost(f64),
 }
 
 /// One contender in one row.
@@ -54,7 +59,12 @@ pub(crate) struct Line {
 }
 
 impl Line {
-    pub(crate) fn new(row: &str, contender: Contender, unit: Unit, samples: Vec<f64>) -> Line {
+    pub(crate) fn new(
+        row: &str,
+        contender: impl fmt::Display,
+        unit: Unit,
+        samples: Vec<f64>,
+    ) -> Line {
         Line {
             row: row.to_owned(),
             contender: contender.to_string(),
@@ -78,7 +88,8 @@ impl Line {
         self.bar = Some(bar);
         self.met = Some(match bar {
             Bar::RatioAtMost(limit) => self.ratio.is_some_and(|ratio| ratio <= limit),
-            Bar::BytesAtMost(limit) => self.median <= limit,
+            Bar::TimesFaster(limit) => self.ratio.is_some_and(|ratio| 1.0 / ratio >= limit),
+            Bar::AtMost(limit) => self.median <= limit,
         });
         self
     }
@@ -86,8 +97,14 @@ impl Line {
     fn cells(&self) -> [String; 7] {
         let bar = match self.bar {
             Some(Bar::RatioAtMost(limit)) => format!("≤ {limit:.2} ×"),
-            Some(Bar::BytesAtMost(limit)) => format!("≤ {}", Unit::Bytes.show(limit)),
+            Some(Bar::TimesFaster(limit)) => format!("≥ {limit:.0} × faster"),
+            Some(Bar::AtMost(limit)) => format!("≤ {}", self.unit.show(limit)),
             None => String::new(),
+        };
+        let ratio = match (self.ratio, self.bar) {
+            (Some(ratio), Some(Bar::TimesFaster(_))) => format!("{:.1} × faster", 1.0 / ratio),
+            (Some(ratio), _) => format!("{ratio:.3} ×"),
+            (None, _) => String::new(),
         };
         let met = match self.met {
             Some(true) => "met",
@@ -99,7 +116,7 @@ impl Line {
             self.row.clone(),
             self.contender.clone(),
             self.unit.show(self.median),
-            self.ratio.map(|ratio| format!("{ratio:.3} ×")).unwrap_or_default(),
+            ratio,
             against.unwrap_or_default(),
             bar,
             met.to_owned(),
@@ -143,9 +160,22 @@ pub(crate) fn table(lines: &[Line]) -> String {
     text
 }
 
-/// Prints the table, writes the JSON, says where.
+/// How many bars there are, how many of them are met, and which are not.
+fn summary(lines: &[Line]) -> String {
+    let barred: Vec<&Line> = lines.iter().filter(|line| line.met.is_some()).collect();
+    let missed: Vec<&&Line> = barred.iter().filter(|line| line.met == Some(false)).collect();
+    let mut text = format!("bars: {} of {} met\n", barred.len() - missed.len(), barred.len());
+    for line in missed {
+        let [row, contender, median, ratio, _, bar, _] = line.cells();
+        let value = if matches!(line.bar, Some(Bar::AtMost(_))) { median } else { ratio };
+        let _ = writeln!(text, "missed: {row}, {contender}: {value}, the bar is {bar}");
+    }
+    text
+}
+
+/// Prints the table and what it comes to, writes the JSON, says where.
 pub(crate) fn publish(suite: &str, lines: &[Line]) -> Result<(), Failure> {
-    print!("{}", table(lines));
+    print!("{}\n{}", table(lines), summary(lines));
     let json = serde_json::json!({
         "version": 1,
         "suite": suite,
@@ -162,7 +192,7 @@ pub(crate) fn publish(suite: &str, lines: &[Line]) -> Result<(), Failure> {
 }
 
 /// The workspace's target directory, which this binary was built into: cargo marks it.
-fn target_directory() -> Result<PathBuf, Failure> {
+pub(crate) fn target_directory() -> Result<PathBuf, Failure> {
     let binary = std::env::current_exe()?;
     let marked = binary.ancestors().find(|ancestor| ancestor.join("CACHEDIR.TAG").exists());
     Ok(marked.map_or_else(|| "target".into(), PathBuf::from))
@@ -174,8 +204,7 @@ mod tests {
 
     #[test]
     fn a_bar_is_met_or_missed_and_the_table_says_so() {
-        let line =
-            |median: f64| Line::new("1 row", Contender::Legwork, Unit::Seconds, vec![median]);
+        let line = |median: f64| Line::new("1 row", "legwork", Unit::Seconds, vec![median]);
         let bar = Bar::RatioAtMost(1.1);
         let lines = [
             line(0.0011).against("std", 0.001).bar(bar),
@@ -188,11 +217,30 @@ row    contender   median    ratio  to   bar       met
        legwork    1200 µs  1.200 ×  std  ≤ 1.10 ×  missed
 ";
         assert_eq!(table(&lines), expected);
+        let expected = "\
+bars: 1 of 2 met
+missed: 1 row, legwork: 1.200 ×, the bar is ≤ 1.10 ×
+";
+        assert_eq!(summary(&lines), expected);
     }
 
     #[test]
-    fn peak_memory_has_a_bar_of_its_own() {
-        let line = Line::new("3", Contender::Legwork, Unit::Bytes, vec![f64::from(1 << 26)]);
-        assert_eq!(line.bar(Bar::BytesAtMost(80e6)).met, Some(true));
+    fn a_bar_may_be_in_the_lines_own_unit() {
+        let line = |unit, value| Line::new("3", "legwork", unit, vec![value]);
+        let bar = Bar::AtMost(80e6);
+        assert_eq!(line(Unit::Bytes, f64::from(1 << 26)).bar(bar).met, Some(true));
+        assert_eq!(line(Unit::Bytes, f64::from(1 << 27)).bar(bar).met, Some(false));
+        let bar = Bar::AtMost(0.002);
+        assert_eq!(line(Unit::Seconds, 0.0021).bar(bar).met, Some(false));
+    }
+
+    #[test]
+    fn times_faster_is_the_other_way_round() {
+        let line = |median: f64| Line::new("3", "legwork", Unit::Seconds, vec![median]);
+        let bar = Bar::TimesFaster(10.0);
+        assert_eq!(line(0.09).against("pueue", 1.0).bar(bar).met, Some(true));
+        let missed = line(0.25).against("pueue", 1.0).bar(bar);
+        assert_eq!(missed.met, Some(false));
+        assert_eq!(missed.cells()[3], "4.0 × faster");
     }
 }

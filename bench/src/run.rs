@@ -107,7 +107,7 @@ fn volume(options: Options) -> Result<Vec<Line>, Failure> {
         let peaks = samples.iter().map(|sample| sample.peak_bytes as f64);
         let line = Line::new("3 its peak memory", contender, Unit::Bytes, peaks.collect());
         lines.push(if contender.is_legwork() {
-            line.bar(Bar::BytesAtMost((80 * MIB) as f64))
+            line.bar(Bar::AtMost((80 * MIB) as f64))
         } else {
             line
         });

@@ -13,6 +13,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use crate::Failure;
 use crate::contender::{self, Contender, Job};
+use crate::environment;
 
 /// What a worker does for one sample.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
@@ -53,14 +54,7 @@ impl Worker {
     pub(crate) fn start(heap: usize) -> Result<Worker, Failure> {
         let mut command = Command::new(std::env::current_exe()?);
         command.args(["worker", &heap.to_string()]);
-        // `cargo run` adds some thirty variables, one of which makes every dynamic program search
-        // more directories. With them all contenders look more alike than they are.
-        for (name, _) in std::env::vars_os() {
-            let name = name.to_string_lossy();
-            if name == "LD_LIBRARY_PATH" || name.starts_with("CARGO") || name.starts_with("RUST") {
-                command.env_remove(&*name);
-            }
-        }
+        environment::without_cargo(&mut command);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let requests = child.stdin.take().ok_or("no stdin")?;
         let answers = BufReader::new(child.stdout.take().ok_or("no stdout")?);

@@ -15,8 +15,10 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test         install what the tests need, then check format, lints, docs and all tests
-  bench run    measure running commands against std, duct, subprocess, tokio and xshell;
-               options (--quick, --rounds N) are passed on
+  bench run    measure running commands against std, duct, subprocess, tokio and xshell
+  bench jobs   measure jobs against timeout, std, pueue and a plain file; installs pueue into
+               target/peers where it is missing
+               options of both (--quick, --rounds N, --row N) are passed on
 ";
 
 fn main() -> ExitCode {
@@ -25,6 +27,9 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["test"] => test::run(),
         ["bench", suite @ "run", options @ ..] => bench(suite, options),
+        ["bench", suite @ "jobs", options @ ..] => {
+            bench_jobs().and_then(|()| bench(suite, options))
+        }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
@@ -52,6 +57,21 @@ fn workspace() -> Result<Scope, String> {
     } else {
         Err("cargo is not there".into())
     }
+}
+
+/// What the suite of jobs needs beside itself: the command, and the peer that keeps jobs.
+fn bench_jobs() -> Result<(), String> {
+    let scope = workspace()?;
+    let cargo = |args: &[&str]| {
+        let argv = ["cargo"].iter().chain(args).copied();
+        scope.command(argv).run().map(drop).map_err(|error| error.to_string())
+    };
+    cargo(&["build", "--release", "--quiet", "--package", "legwork-cli"])?;
+    if scope.succeeds(["target/peers/bin/pueued", "--version"]) {
+        return Ok(());
+    }
+    eprintln!("installing pueue into target/peers");
+    cargo(&["install", "pueue", "--locked", "--quiet", "--root", "target/peers"])
 }
 
 fn bench(suite: &str, options: &[&str]) -> Result<(), String> {

@@ -17,6 +17,10 @@ use crate::spec::{OnLogLimit, Size};
 /// end in the same letter has to be seen.
 const HOLD: Duration = Duration::from_secs(1);
 
+/// A log up to this size is searched by who reads it where no diagnostics are on disk; for a larger
+/// one it is on disk, too, that there are none.
+const SEARCHED: u64 = 1024 * 1024;
+
 /// What of the output is kept for those who watch and have not taken it yet.
 const WATCHED: usize = 1024 * 1024;
 
@@ -25,7 +29,7 @@ pub(super) struct Scribe {
     masks: [Mask; 2],
     diagnostics: Option<Diagnostics>,
     /// How many diagnostics there were when they were last written to disk.
-    stored: u64,
+    stored: Option<u64>,
     display: Option<Display>,
     limit: u64,
     on_limit: OnLogLimit,
@@ -48,7 +52,7 @@ impl Scribe {
             log,
             masks: [mask.clone(), mask],
             diagnostics: None,
-            stored: 0,
+            stored: None,
             display: terminal.map(Display::new),
             limit,
             on_limit,
@@ -113,20 +117,21 @@ impl Scribe {
         self.log.trouble()
     }
 
-    /// Puts the diagnostics on disk, where there are new ones.
-    pub(super) fn store_diagnostics(&mut self) {
+    /// Puts the diagnostics into the job's folder, where there are new ones.
+    pub(super) fn store_diagnostics(&mut self, folder: &Path) {
         let Some(diagnostics) = &self.diagnostics else {
             return;
         };
         let count = diagnostics.count();
-        if count == self.stored {
+        let is_known = count == 0 && self.log.cursor() <= SEARCHED;
+        if is_known || self.stored == Some(count) {
             return;
         }
         // Without them a reader searches what is left of the log.
         if let Ok(bytes) = serde_json::to_vec(&diagnostics.found())
-            && record::replace(Path::new("."), record::FOUND, &bytes).is_ok()
+            && record::replace(folder, record::FOUND, &bytes).is_ok()
         {
-            self.stored = count;
+            self.stored = Some(count);
         }
     }
 
@@ -145,5 +150,25 @@ impl Scribe {
 
     pub(super) fn take_watched(&mut self) -> Vec<u8> {
         self.watched.as_mut().map(std::mem::take).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn that_a_large_log_has_no_diagnostics_is_on_disk_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let folder = directory.path();
+        let log = LogWriter::create(folder, 8 << 20).unwrap();
+        let mut scribe = Scribe::new(log, Mask::none(), None, 8 << 20, OnLogLimit::Drop);
+        let is_stored = || folder.join(record::FOUND).exists();
+        scribe.take(Stream::Stdout, b"all is well\n");
+        scribe.store_diagnostics(folder);
+        assert!(!is_stored());
+        scribe.take(Stream::Stdout, &b"all is well\n".repeat(100_000));
+        scribe.store_diagnostics(folder);
+        assert!(is_stored());
     }
 }

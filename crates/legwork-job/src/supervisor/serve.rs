@@ -267,7 +267,7 @@ impl Supervisor {
         self.mailbox.close();
         let mut scribe = self.scribe();
         scribe.flush();
-        scribe.store_diagnostics();
+        scribe.store_diagnostics(Path::new("."));
         let trouble = scribe.trouble().map(str::to_owned);
         let (id, state) = (self.record.id, Stage::Ended.state());
         let screen = scribe.display().map(|display| display.screen(id, state));
@@ -428,7 +428,7 @@ impl Supervisor {
     }
 
     fn facts(&mut self, look: bool) -> Answer {
-        self.scribe().store_diagnostics();
+        self.scribe().store_diagnostics(Path::new("."));
         let sight = if look { self.look() } else { Sight::default() };
         Answer::Facts(Facts {
             state: self.stage.state(),

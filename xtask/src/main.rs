@@ -5,8 +5,10 @@
 
 mod install;
 mod leftovers;
+mod release;
 mod test;
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use legwork::prelude::*;
@@ -15,6 +17,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   test         install what the tests need, then check format, lints, docs and all tests
+  build        the command `legwork` as it is meant to be installed: one static file
   bench run    measure running commands against std, duct, subprocess, tokio and xshell
   bench jobs   measure jobs against timeout, std, pueue and a plain file; installs pueue into
                target/peers where it is missing
@@ -26,9 +29,12 @@ fn main() -> ExitCode {
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["test"] => test::run(),
-        ["bench", suite @ "run", options @ ..] => bench(suite, options),
+        ["build"] => workspace().and_then(|scope| release::build(&scope)).map(|binary| {
+            println!("{}", binary.display());
+        }),
+        ["bench", suite @ "run", options @ ..] => bench(suite, options, None),
         ["bench", suite @ "jobs", options @ ..] => {
-            bench_jobs().and_then(|()| bench(suite, options))
+            bench_jobs().and_then(|legwork| bench(suite, options, Some(&legwork)))
         }
         ["help" | "--help" | "-h"] => {
             print!("{USAGE}");
@@ -60,22 +66,25 @@ fn workspace() -> Result<Scope, String> {
 }
 
 /// What the suite of jobs needs beside itself: the command, and the peer that keeps jobs.
-fn bench_jobs() -> Result<(), String> {
+fn bench_jobs() -> Result<PathBuf, String> {
     let scope = workspace()?;
     let cargo = |args: &[&str]| {
         let argv = ["cargo"].iter().chain(args).copied();
         scope.command(argv).run().map(drop).map_err(|error| error.to_string())
     };
-    cargo(&["build", "--release", "--quiet", "--package", "legwork-cli"])?;
-    if scope.succeeds(["target/peers/bin/pueued", "--version"]) {
-        return Ok(());
+    let legwork = release::build(&scope)?;
+    if !scope.succeeds(["target/peers/bin/pueued", "--version"]) {
+        eprintln!("installing pueue into target/peers");
+        cargo(&["install", "pueue", "--locked", "--quiet", "--root", "target/peers"])?;
     }
-    eprintln!("installing pueue into target/peers");
-    cargo(&["install", "pueue", "--locked", "--quiet", "--root", "target/peers"])
+    Ok(legwork)
 }
 
-fn bench(suite: &str, options: &[&str]) -> Result<(), String> {
+fn bench(suite: &str, options: &[&str], legwork: Option<&Path>) -> Result<(), String> {
     let cargo = ["cargo", "run", "--release", "--quiet", "--package", "bench", "--", suite];
-    let bench = workspace()?.command(cargo).args(options.iter().copied());
+    let mut bench = workspace()?.command(cargo).args(options.iter().copied());
+    if let Some(legwork) = legwork {
+        bench = bench.env("LEGWORK_BENCH_BINARY", legwork);
+    }
     bench.run().map(drop).map_err(|error| error.to_string())
 }

@@ -26,7 +26,11 @@ pub(super) enum Supervisor {
 
 impl Ground {
     pub(super) fn new() -> Result<Ground, Failure> {
-        let legwork = std::env::current_exe()?.with_file_name("legwork");
+        // As it is meant to be installed, where xtask has built it so.
+        let legwork = match std::env::var_os("LEGWORK_BENCH_BINARY") {
+            Some(path) => std::path::absolute(path)?,
+            None => std::env::current_exe()?.with_file_name("legwork"),
+        };
         if !legwork.exists() {
             return Err("there is no legwork beside this program; \
                         build it: cargo build --release --package legwork-cli"

@@ -20,7 +20,7 @@ pub(super) fn for_exit(id: JobId) -> Waiting {
         conditions: vec![Condition::Exit],
         gather: Gather::All,
         limit: None,
-        since: None,
+        since: Some(0),
         reading: Reading::default(),
         cancel: None,
     }

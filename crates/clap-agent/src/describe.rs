@@ -38,20 +38,27 @@ pub(crate) const FORMATS: [&str; COUNT] = [
     "zsh",
 ];
 
+const EXAMPLES: &str = "\
+Examples:
+  describe                     everything, for programs
+  describe --format opencli    the same by the OpenCLI specification";
+
 /// The command to mount; with its own flags only where it may be called.
 pub(crate) fn command(called: bool) -> Command {
     let command = Command::new("describe").about("Print the whole program as one document");
     if !called {
         return command;
     }
-    command.arg(
-        Arg::new(FORMAT)
-            .long("format")
-            .value_name("FORMAT")
-            .value_parser(PossibleValuesParser::new(FORMATS))
-            .default_value("json")
-            .help("For whom: programs (json, opencli), agents, people, shells"),
-    )
+    command
+        .arg(
+            Arg::new(FORMAT)
+                .long("format")
+                .value_name("FORMAT")
+                .value_parser(PossibleValuesParser::new(FORMATS))
+                .default_value("json")
+                .help("For whom: programs (json, opencli), agents, people, shells"),
+        )
+        .after_help(EXAMPLES)
 }
 
 /// Serves the commands the crate mounts; `None` if the call is the program's own.

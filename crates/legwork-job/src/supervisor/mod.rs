@@ -12,6 +12,7 @@
 mod life;
 mod lookout;
 mod mailbox;
+mod reception;
 mod screen;
 mod scribe;
 mod serve;

@@ -66,8 +66,7 @@ impl Line {
     /// Waits until there is an answer to be heard; not, where the time is over or nobody wants to
     /// wait any more.
     pub(super) fn speaks(&self, until: Option<Instant>, cancel: Option<&CancelToken>) -> bool {
-        let lines = std::iter::once(self.fd());
-        !readable(lines.collect(), until, cancel).is_empty()
+        !readable(&[self.fd()], until, cancel).is_empty()
     }
 
     /// Waits for the answer: for ever, unless said.
@@ -104,7 +103,7 @@ impl Line {
 /// Waits until one of the descriptors can be read; which. None, where the time is over or nobody
 /// wants to wait any more.
 pub(super) fn readable(
-    descriptors: Vec<BorrowedFd<'_>>,
+    descriptors: &[BorrowedFd<'_>],
     until: Option<Instant>,
     cancel: Option<&CancelToken>,
 ) -> Vec<usize> {

@@ -1,5 +1,6 @@
 //! Waiting for jobs. Their supervisors tell when something happens; nothing is asked twice.
 
+use std::os::fd::BorrowedFd;
 use std::time::{Duration, Instant};
 
 use legwork::CancelToken;
@@ -246,6 +247,7 @@ fn ready(
         .filter(|(_, watch)| watch.met.is_none())
         .filter_map(|(index, watch)| Some((index, watch.line.as_ref()?)))
         .collect();
-    let ready = readable(open.iter().map(|(_, line)| line.fd()).collect(), until, cancel);
+    let lines: Vec<BorrowedFd<'_>> = open.iter().map(|(_, line)| line.fd()).collect();
+    let ready = readable(&lines, until, cancel);
     ready.into_iter().filter_map(|index| open.get(index).map(|(watch, _)| *watch)).collect()
 }

@@ -125,7 +125,7 @@ mod tests {
         assert_eq!(link.to_str().unwrap(), format!("pid:[{}]", here.pid_namespace));
         let json = serde_json::to_string(&here).unwrap();
         let read: Identity = serde_json::from_str(&json).unwrap();
-        assert_eq!(compare(&read, &Identity::here().unwrap()), Whereabouts::Here);
+        assert_eq!(compare(&read, Identity::here().unwrap()), Whereabouts::Here);
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
         let number = number.trim().trim_start_matches("pid:[").trim_end_matches(']');
         let here = Identity::here().unwrap();
         let there = Identity { pid_namespace: number.parse().unwrap(), ..here.clone() };
-        assert_eq!(compare(&there, &here), Whereabouts::Elsewhere);
+        assert_eq!(compare(&there, here), Whereabouts::Elsewhere);
     }
 
     #[test]

@@ -25,7 +25,6 @@ fn relic(jobs: &Jobs, change: impl Fn(&mut serde_json::Value)) -> (JobId, testki
         serde_json::from_slice(&std::fs::read(&record).unwrap()).unwrap();
     change(&mut value["identity"]);
     std::fs::write(&record, value.to_string()).unwrap();
-    #[expect(clippy::zombie_processes, reason = "it ends with the test")]
     let other = Command::new("sleep")
         .arg("300")
         .env("LEGWORK_RUN", format!("job-{id}"))

@@ -1,27 +1,38 @@
-//! What a job leaves on disk.
+//! Commands that outlive their caller.
 //!
-//! A job is a command that outlives whoever started it, so what it prints has to lie where anyone
-//! finds it later. This crate holds that ground: short [ids](JobId), a [log](LogWriter) that is
-//! bounded, addressed by cursor and readable by anyone at any time, and a [mask](Mask) that keeps
-//! secrets from ever being written. Nothing here starts or watches a process.
+//! A job is a command under a supervisor of its own: a small process that holds its pipes or its
+//! terminal, writes its record and its log, and answers whoever comes. Whoever started it may die;
+//! whoever comes later finds it by id or name. There is no daemon.
 //!
+//! The operations are a trait, [`Place`]; [`Local`] offers them on this machine, and with feature
+//! `tokio` there is a form of them as futures. What comes back is one value, [`Report`].
+//!
+//! ```no_run
+//! use legwork_job::{JobSpec, Local, Patience, Place, Reading};
+//! use std::time::Duration;
+//!
+//! // First of all in `main`: this program is also the supervisor of the jobs it starts.
+//! legwork_job::supervise_if_asked();
+//!
+//! let jobs = Local::from_env()?;
+//! let build = JobSpec::argv(["cargo", "build"]);
+//! let report = jobs.execute(&build, &Patience::of(Duration::from_secs(10)), &Reading::default())?;
+//! if report.running {
+//!     // Patience is over, and nothing is lost: it runs on under its id.
+//!     println!("still running: {:?}", report.id);
+//! }
+//! # Ok::<(), legwork_job::JobError>(())
 //! ```
-//! use legwork::Stream;
-//! use legwork_job::{JobId, LogReader, LogWriter, Mask};
 //!
-//! # let state = tempfile::tempdir().unwrap();
-//! let folder = state.path().join(JobId::random().as_str());
-//! std::fs::create_dir(&folder).unwrap();
+//! # What is promised
 //!
-//! let mut mask = Mask::new(["s3cr3t-t0ken"]);
-//! let mut log = LogWriter::create(&folder, 64 << 20)?;
-//! mask.push(b"using s3cr3t-t0ken\n", |bytes| log.append(Stream::Stdout, 0, bytes));
-//!
-//! let piece = LogReader::open(&folder)?.read(0, 4096)?;
-//! assert_eq!(piece.bytes, b"using ************\n");
-//! assert_eq!(piece.next, 19);
-//! # Ok::<(), legwork_job::LogError>(())
-//! ```
+//! - **Patience over never loses a command.** It runs on; output, id and cursor stay valid.
+//! - **The ending is the truth**, also where the supervisor was killed or the machine restarted;
+//!   while a job runs there is no exit code and no success.
+//! - **Nobody is left behind.** Orphans come back to the supervisor, so a stop reaches every
+//!   descendant, survivors of an ended job included.
+//! - **Nothing grows without bound**, on disk and in memory, and what was dropped is counted.
+//! - **Secrets do not reach the disk.**
 
 mod error;
 mod evidence;

@@ -8,6 +8,8 @@ mod descriptors;
 mod ensure;
 mod environment;
 mod execute;
+#[cfg(feature = "tokio")]
+mod futures;
 mod limits;
 mod list;
 mod names;

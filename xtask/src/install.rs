@@ -4,16 +4,22 @@ use legwork::prelude::*;
 
 /// What the tests need: a shell line that succeeds where it is there, and the Debian package that
 /// brings it.
-const NEEDED: [(&str, &str); 9] = [
+const NEEDED: [(&str, &str); 15] = [
     ("command -v bash", "bash"),
     ("command -v bundle", "ruby-bundler"),
+    ("command -v dash", "dash"),
     ("command -v find", "findutils"),
     ("command -v git", "git"),
+    ("command -v less", "less"),
     ("command -v make", "make"),
+    ("command -v mount", "mount"),
     ("command -v ps", "procps"),
     ("command -v python3", "python3"),
     ("python3 -c 'import ensurepip'", "python3-venv"),
     ("command -v ruby", "ruby"),
+    ("command -v su", "util-linux"),
+    ("command -v unshare", "util-linux"),
+    ("command -v vi", "vim-tiny"),
 ];
 
 /// Makes sure that everything needed is there.

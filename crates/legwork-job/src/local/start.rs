@@ -1,6 +1,7 @@
 //! Starting a job: a supervisor of its own, told what to do through a pipe.
 
 use std::ffi::OsStr;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -18,6 +19,9 @@ use crate::report::Report;
 use crate::spec::{Input, JobSpec};
 use crate::state::{self, Session};
 
+/// What a socket takes before anyone reads, whatever its system's settings.
+const AT_ONCE: usize = 4096;
+
 impl Local {
     /// Starts a job, and keeps the line to its supervisor.
     pub(super) fn bring_up(&self, spec: &JobSpec) -> Result<(Started, Option<Line>), JobError> {
@@ -27,17 +31,25 @@ impl Local {
         let no_supervisor = |why: String| JobError::NoSupervisor { why };
         let (mut ours, theirs) =
             UnixStream::pair().map_err(|error| no_supervisor(error.to_string()))?;
-        let argument = OsStr::new(engine::SUPERVISOR);
-        engine::detach(&self.supervisor, OsStr::new("legwork"), &[argument], theirs.as_fd())
-            .map_err(|error| no_supervisor(format!("{:?}: {error}", self.supervisor)))?;
-        drop(theirs);
         let birth = Birth {
             v: protocol::VERSION,
             state_dir: self.state.path().to_owned(),
             spec,
             fingerprint,
         };
-        let born = protocol::send(&birth, &mut ours)
+        let mut message = Vec::new();
+        protocol::message(&birth, &mut message);
+        // What fits into the socket lies there when the supervisor comes to read it; more has to
+        // wait for the one who reads.
+        let at_once = message.len().min(AT_ONCE);
+        let (first, rest) = message.split_at(at_once);
+        let sent = ours.write_all(first);
+        let argument = OsStr::new(engine::SUPERVISOR);
+        engine::detach(&self.supervisor, OsStr::new("legwork"), &[argument], theirs.as_fd())
+            .map_err(|error| no_supervisor(format!("{:?}: {error}", self.supervisor)))?;
+        drop(theirs);
+        let born = sent
+            .and_then(|()| ours.write_all(rest))
             .and_then(|()| protocol::receive_message::<Born>(&mut ours));
         let born = born.map_err(|error| {
             no_supervisor(format!(

@@ -6,7 +6,7 @@
 
 use clap_agent::{AgentError, Exit};
 use legwork::{CommandError, Ending, InvalidInput};
-use legwork_job::JobError;
+use legwork_job::{JobError, LogError};
 
 /// The exit code of legwork's own errors where the other numbers belong to a command.
 pub(crate) const OWN: Exit = Exit::Other(125);
@@ -79,6 +79,10 @@ pub(crate) fn told(error: JobError) -> AgentError {
         JobError::State(_) => AgentError::tool(error.to_string())
             .with_kind("state_directory")
             .with_suggestion("`legwork doctor` shows it; LEGWORK_STATE_DIR names another"),
+        JobError::Log(LogError::BeyondTheEnd { .. }) => AgentError::user(
+            error.to_string(),
+            "`legwork output ID` without a cursor shows what there is",
+        ),
         JobError::Log(_) => AgentError::tool(error.to_string())
             .with_kind("log")
             .with_suggestion("`legwork output ID` without a cursor shows what there is"),

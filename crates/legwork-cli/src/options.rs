@@ -348,6 +348,26 @@ impl JobOptions {
         Ok(())
     }
 
+    /// Refuses what only a job can have, for a run that leaves no record.
+    pub(crate) fn without_job(&self, name: Option<&str>) -> Result<(), AgentError> {
+        let given = [
+            ("name", name.is_some()),
+            ("label", !self.label.is_empty()),
+            ("request-id", self.request_id.is_some()),
+            ("log-limit", self.log_limit.is_some()),
+            ("on-log-limit", self.on_log_limit.is_some()),
+            ("budget", self.budget.is_some()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) => Err(AgentError::user(
+                format!("--{option} is for jobs, and a run that streams leaves none"),
+                "leave it out, use --output json for a report, or `legwork start`",
+            )
+            .with_field(option)),
+            None => Ok(()),
+        }
+    }
+
     /// How long the caller waits, and what happens then.
     pub(crate) fn patience(&self, config: &Config) -> (Duration, OnTimeout) {
         let on_timeout = match self.on_timeout {

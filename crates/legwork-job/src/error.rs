@@ -22,7 +22,7 @@ pub enum JobError {
         near: Vec<String>,
     },
     /// Several jobs begin like that.
-    #[error("{reference:?} is the beginning of several ids: {}; write more of it", .ids.join(", "))]
+    #[error("{reference:?} can mean several jobs: {}; write more of the id", .ids.join(", "))]
     Ambiguous {
         /// What was asked for.
         reference: String,

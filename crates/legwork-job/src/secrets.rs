@@ -110,6 +110,18 @@ impl Mask {
         Mask::new(values.map(|(_, value)| value.as_ref().as_bytes().to_vec()))
     }
 
+    /// The same, and also for values of several lines as a terminal prints them, with a carriage
+    /// return before each line feed.
+    pub(crate) fn also_as_a_terminal_prints(self) -> Mask {
+        let printed = |secret: &Vec<u8>| {
+            let lines: Vec<&[u8]> = secret.split(|byte| *byte == b'\n').collect();
+            lines.join(&b"\r\n"[..])
+        };
+        let several = self.secrets.iter().filter(|secret| secret.contains(&b'\n'));
+        let printed: Vec<Vec<u8>> = several.map(printed).collect();
+        if printed.is_empty() { self } else { Mask::new(self.secrets.into_iter().chain(printed)) }
+    }
+
     /// Whether there is nothing to look for.
     ///
     /// ```

@@ -96,7 +96,8 @@ fn exit(report: &Report) -> Exit {
 
 /// As a run of the library, for who sits in front of it.
 fn streamed(args: Run) -> Result<Exit, AgentError> {
-    let Run { options, program, .. } = args;
+    let Run { options, name, program } = args;
+    options.without_job(name.as_deref())?;
     let config = options.config()?;
     let mut spec = options.spec(program, &config)?;
     options.without_patience(

@@ -84,14 +84,16 @@ pub(crate) fn execute(args: &Stop, place: &dyn Place, out: &Writer) -> Result<Ex
     Ok(if done.failed.is_empty() { Exit::Ok } else { Exit::Partial })
 }
 
+/// The jobs of which a process is left, survivors of ended ones included.
 fn running(place: &dyn Place, session: &Session) -> Result<Vec<JobId>, AgentError> {
     let filter = Filter {
-        states: vec![State::Starting, State::Running, State::Stopping],
+        states: vec![State::Starting, State::Running, State::Stopping, State::Ended],
         session: session.get().map(str::to_owned),
         ..Filter::default()
     };
     let page = place.list(&filter).map_err(told)?;
-    Ok(page.jobs.iter().filter_map(|job| job.id).collect())
+    let lives = |job: &&Report| job.running || !job.survivors.is_empty();
+    Ok(page.jobs.iter().filter(lives).filter_map(|job| job.id).collect())
 }
 
 fn text(done: &Stopped) -> String {

@@ -121,3 +121,12 @@ fn what_needs_a_terminal_says_what_does_not() {
     }
     assert_ne!(seen.code, Some(0));
 }
+
+#[test]
+fn what_only_a_job_can_have_is_refused_in_a_run_that_streams() {
+    for option in ["--name=x", "--request-id=x", "--label=a=b", "--log-limit=1MiB"] {
+        let seen = legwork(["run", option, "--", "true"]).seen();
+        assert_eq!(seen.code, Some(125), "{option}: {}", seen.stderr);
+        assert!(seen.stderr.contains("is for jobs"), "{option}: {}", seen.stderr);
+    }
+}

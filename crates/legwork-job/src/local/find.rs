@@ -36,9 +36,9 @@ impl Local {
     ) -> Result<JobId, JobError> {
         let session = self::session(session)?;
         // The caller's own session comes before those below it.
-        if let Some(session) = &session
-            && let Some(id) = self.state.lookup_name(Some(session), reference)?
+        if let Some(id) = self.state.lookup_name(session.as_ref(), reference)?
             && self.state.job_folder(&id).exists()
+            && (session.is_some() || observe::is_live(&self.state, id))
         {
             return Ok(id);
         }

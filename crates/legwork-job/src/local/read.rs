@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 use std::fs;
 use std::ops::Range;
+use std::time::Duration;
 
 use legwork::Stream;
 use legwork_view::{Diagnostics, Found, Part, Request, Source, View, Writing};
 
+use super::line::Line;
 use super::observe::{self, Observed};
 use super::{Local, compose};
 use crate::error::JobError;
@@ -16,6 +18,9 @@ use crate::place::Reading;
 use crate::protocol::{Answer, Ask, Facts};
 use crate::record::FOUND;
 use crate::report::Report;
+
+/// How long whoever reads waits for what only the supervisor knows.
+const GLANCE: Duration = Duration::from_secs(2);
 
 /// A log as a view sees it: as it was when it was opened.
 struct Log<'a> {
@@ -56,12 +61,14 @@ impl Local {
 
     /// What the supervisor knows; `None` where it has gone.
     pub(super) fn facts(&self, id: JobId, look: bool) -> Result<Option<Facts>, JobError> {
-        let Some(mut line) = self.line(id)? else {
-            return Ok(None);
-        };
-        match line.ask(&Ask::Facts { look })? {
-            Some(Answer::Facts(facts)) => Ok(Some(facts)),
-            _ => Ok(None),
+        let patience = self.patience.min(GLANCE);
+        let asked = Line::to(&self.state.job_folder(&id), id, patience)
+            .and_then(|line| line.map(|mut line| line.ask(&Ask::Facts { look })).transpose());
+        match asked {
+            Ok(Some(Some(Answer::Facts(facts)))) => Ok(Some(facts)),
+            // What is on disk can be read without it.
+            Ok(_) | Err(JobError::Unreachable { .. }) => Ok(None),
+            Err(error) => Err(error),
         }
     }
 
@@ -81,6 +88,13 @@ impl Local {
         report.output = Some(view.text);
         report.cursor = Some(view.next);
         report.truncated = view.truncated;
+        if reading.grep.is_some() && facts.dropped() > 0 {
+            let unsearched = format!("{} bytes were dropped and not searched", facts.dropped());
+            report.note = Some(match report.note {
+                Some(note) => format!("{note}; {unsearched}"),
+                None => unsearched,
+            });
+        }
         Ok(report)
     }
 
@@ -153,6 +167,8 @@ fn one_stream(
     }
     let stretches = reader.stretches()?;
     let mut bytes = Vec::new();
+    // Which byte of the log each run of them began with.
+    let mut runs: Vec<(usize, u64)> = Vec::new();
     for (index, stretch) in stretches.iter().enumerate().filter(|(_, s)| s.stream == stream) {
         let end = stretches.get(index + 1).map_or(facts.total, |next| next.cursor);
         let mut cursor = stretch.cursor.max(from);
@@ -160,6 +176,7 @@ fn one_stream(
             let piece = reader.read(cursor, usize::try_from(end - cursor).unwrap_or(usize::MAX))?;
             // Dropped bytes may reach beyond this stretch.
             let within = end.saturating_sub(piece.cursor) as usize;
+            runs.push((bytes.len(), piece.cursor));
             bytes.extend_from_slice(&piece.bytes[..piece.bytes.len().min(within)]);
             if piece.bytes.is_empty() {
                 break;
@@ -168,6 +185,10 @@ fn one_stream(
         }
     }
     let mut view = request.clone().part(part).of(&bytes)?;
-    view.next = facts.total;
+    let shown = usize::try_from(view.next).unwrap_or(usize::MAX);
+    view.next = match runs.iter().rev().find(|(start, _)| *start <= shown) {
+        Some((start, cursor)) if shown < bytes.len() => cursor + (shown - start) as u64,
+        _ => facts.total,
+    };
     Ok(view)
 }

@@ -1,6 +1,7 @@
 //! What is written to the job's input, in order, each request once.
 
 use std::collections::VecDeque;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
@@ -40,6 +41,7 @@ struct Known {
     request: String,
     number: Letter,
     length: u64,
+    digest: u64,
 }
 
 /// What a write came to.
@@ -49,6 +51,8 @@ pub(super) enum Posted {
     Repeated(Letter),
     /// The input was closed before, by a request or by the job.
     Closed,
+    /// The request id was used for other bytes.
+    Different,
     /// More would be waiting than is kept.
     Full,
 }
@@ -101,7 +105,8 @@ impl Mailbox {
         if let Some(request) = &request
             && let Some(known) = self.known.iter().find(|known| known.request == *request)
         {
-            return Posted::Repeated(known.number);
+            let same = known.digest == digest(&bytes, close);
+            return if same { Posted::Repeated(known.number) } else { Posted::Different };
         }
         if self.fd.is_none() || self.close_after {
             return Posted::Closed;
@@ -115,7 +120,12 @@ impl Mailbox {
             if self.known.len() == REMEMBERED {
                 self.known.pop_front();
             }
-            self.known.push_back(Known { request, number, length: bytes.len() as u64 });
+            self.known.push_back(Known {
+                request,
+                number,
+                length: bytes.len() as u64,
+                digest: digest(&bytes, close),
+            });
         }
         if let Some(last) = bytes.last() {
             self.unfinished = !matches!(last, b'\n' | b'\r' | &END_OF_INPUT);
@@ -191,6 +201,13 @@ impl Mailbox {
     }
 }
 
+/// Enough to tell a repeated request from another one.
+fn digest(bytes: &[u8], close: bool) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    (bytes, close).hash(&mut hasher);
+    hasher.finish()
+}
+
 /// When somebody who has written is answered at the latest.
 pub(super) fn answer_by() -> Instant {
     Instant::now() + PATIENCE
@@ -213,6 +230,7 @@ mod tests {
         let (mut read, mut mailbox) = pipe();
         assert_eq!(mailbox.post(b"one ".to_vec(), false, Some("a".into())), Posted::New(0));
         assert_eq!(mailbox.post(b"one ".to_vec(), false, Some("a".into())), Posted::Repeated(0));
+        assert_eq!(mailbox.post(b"other".to_vec(), false, Some("a".into())), Posted::Different);
         assert_eq!(mailbox.post(b"two".to_vec(), true, None), Posted::New(1));
         assert_eq!(mailbox.post(b"late".to_vec(), false, None), Posted::Closed);
         let mut text = String::new();
@@ -256,7 +274,10 @@ mod tests {
             mailbox.post(b"x".to_vec(), false, Some(number.to_string()));
         }
         assert!(matches!(mailbox.post(b"x".to_vec(), false, Some("0".into())), Posted::New(_)));
-        assert!(matches!(mailbox.post(b"x".to_vec(), true, Some("5".into())), Posted::Repeated(_)));
+        assert!(matches!(
+            mailbox.post(b"x".to_vec(), false, Some("5".into())),
+            Posted::Repeated(_)
+        ));
         mailbox.close();
         let mut all = Vec::new();
         read.read_to_end(&mut all).unwrap();

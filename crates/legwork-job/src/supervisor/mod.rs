@@ -308,4 +308,5 @@ fn mask(spec: &JobSpec) -> Mask {
     let all = own.iter().map(|(name, value)| (name, value)).chain(set);
     let named: Vec<&str> = spec.secrets.iter().map(String::as_str).collect();
     Mask::of_environment(all.map(|(n, v)| (OsStr::new(n), OsStr::new(v))), &named)
+        .also_as_a_terminal_prints()
 }

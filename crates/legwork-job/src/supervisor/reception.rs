@@ -202,6 +202,10 @@ impl Supervisor {
                 why: "has its input closed".into(),
                 hint: "nothing more can be written to it".into(),
             }),
+            Posted::Different => Err(Answer::NotPossible {
+                why: "was sent something else with this request id".into(),
+                hint: "use a new one".into(),
+            }),
             Posted::Full => Err(Answer::NotPossible {
                 why: format!("has not read {} MiB of input yet", mailbox::CAPACITY >> 20),
                 hint: "wait until it reads, then write on".into(),
@@ -241,7 +245,7 @@ impl Supervisor {
 
     fn screen(&mut self) -> Answer {
         let (id, state) = (self.record.id, self.stage.state());
-        let screen = self.scribe().display().map(|display| display.screen(id, state));
+        let screen = self.scribe().display().map(|display| display.screen(id, state, &self.mask));
         match screen {
             Some(mut screen) => {
                 screen.blocked_on = self.look().blocked_on;

@@ -3,6 +3,7 @@
 use crate::id::JobId;
 use crate::place::Screen;
 use crate::report::State;
+use crate::secrets::Mask;
 use crate::spec::Size;
 
 /// Sees what is told beside the characters.
@@ -38,13 +39,14 @@ impl Display {
         self.parser.screen().state_formatted()
     }
 
-    pub(super) fn screen(&self, id: JobId, state: State) -> Screen {
+    /// As text. Masked once more: colours within a secret are gone here.
+    pub(super) fn screen(&self, id: JobId, state: State, mask: &Mask) -> Screen {
         let screen = self.parser.screen();
         let (rows, cols) = screen.size();
         let (cursor_row, cursor_col) = screen.cursor_position();
         Screen {
             id,
-            rows: screen.rows(0, cols).map(|row| row.trim_end().to_owned()).collect(),
+            rows: screen.rows(0, cols).map(|row| mask.text(row.trim_end())).collect(),
             cursor_row,
             cursor_col,
             cursor_hidden: screen.hide_cursor(),

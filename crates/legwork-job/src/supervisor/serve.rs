@@ -254,7 +254,7 @@ impl Supervisor {
         scribe.store_diagnostics(Path::new("."));
         let trouble = scribe.trouble().map(str::to_owned);
         let (id, state) = (self.record.id, Stage::Ended.state());
-        let screen = scribe.display().map(|display| display.screen(id, state));
+        let screen = scribe.display().map(|display| display.screen(id, state, &self.mask));
         drop(scribe);
         let usage = outcome.usage.map(|usage| Used {
             cpu_user_ms: usage.cpu_user.as_millis() as u64,

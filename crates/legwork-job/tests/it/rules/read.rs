@@ -189,3 +189,40 @@ fn an_unknown_job_is_not_found() {
     let error = jobs.place.read(JobId::random(), &Reading::default()).unwrap_err();
     assert!(matches!(error, JobError::NotFound { .. }), "{error}");
 }
+
+#[test]
+fn the_pages_of_one_stream_give_every_byte_of_it_once() {
+    let jobs = Jobs::new();
+    let line = "for i in $(seq 2000); do echo line $i; echo err $i >&2; done";
+    let id = jobs.finish(&JobSpec::shell(line)).id.unwrap();
+    let (mut cursor, mut lines) = (0, Vec::new());
+    loop {
+        let reading = Reading {
+            part: Part::From(cursor),
+            stream: Some(Stream::Stdout),
+            budget: Budget::Bytes(4096),
+            ..Reading::default()
+        };
+        let page = jobs.place.read(id, &reading).unwrap();
+        let text = page.output.unwrap();
+        lines.extend(text.lines().filter(|l| l.starts_with("line ")).map(str::to_owned));
+        let next = page.cursor.unwrap();
+        if next == cursor || text.is_empty() {
+            break;
+        }
+        cursor = next;
+    }
+    let all: Vec<String> = (1..=2000).map(|number| format!("line {number}")).collect();
+    assert_eq!(lines, all);
+}
+
+#[test]
+fn what_could_not_be_searched_is_said() {
+    let jobs = Jobs::new();
+    let mut spec = JobSpec::shell("seq 100000");
+    spec.log_limit = 64 * 1024;
+    let id = jobs.finish(&spec).id.unwrap();
+    let reading = Reading { grep: Some("^50000$".into()), ..Reading::default() };
+    let report = jobs.place.read(id, &reading).unwrap();
+    assert!(report.note.unwrap().contains("not searched"));
+}

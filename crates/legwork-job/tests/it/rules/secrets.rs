@@ -148,3 +148,19 @@ fn one_split_by_the_end_of_a_read_is_held_back_only_for_a_while() {
     let id = jobs.start(&with_secrets(open(&format!("printf '{}'; read a", &SECRET[..7]))));
     jobs.printed(id, &SECRET[..7]);
 }
+
+#[test]
+fn lines_of_a_secret_are_hidden_on_a_terminal_and_colours_do_not_show_it_on_the_screen() {
+    let jobs = Jobs::new();
+    let mut spec = JobSpec::shell(r#"echo "$A_TOKEN"; printf 'zedzed\033[1mzedzed\n'"#);
+    spec.env = vec![
+        ("A_TOKEN".into(), Some("line1secret\nline2secret".into())),
+        ("B_TOKEN".into(), Some("zedzedzedzed".into())),
+    ];
+    spec.terminal = Some(legwork_job::Size::default());
+    let report = jobs.finish(&spec);
+    let text = report.output.unwrap();
+    assert!(!text.contains("line1secret") && !text.contains("line2secret"), "{text}");
+    let screen = jobs.place.screen(report.id.unwrap()).unwrap();
+    assert!(screen.rows.iter().all(|row| !row.contains("zedzedzedzed")), "{screen:?}");
+}

@@ -59,7 +59,7 @@ pub(crate) fn met(waited: &Waited) -> String {
             Some(false) => "waits for input it does not show, a password perhaps".to_owned(),
             Some(true) | None => "waits for input".to_owned(),
         },
-        Met::Timeout => format!("nothing of it in time; {}", standing(&waited.report)),
+        Met::Nothing => format!("nothing of it yet; {}", standing(&waited.report)),
     };
     format!("{}: {what}", who(&waited.report))
 }
@@ -119,7 +119,7 @@ pub(crate) mod tests {
         assert_eq!(line(Met::Port { port: 8000 }), "web: listens on port 8000");
         let pattern = Met::Pattern { cursor: 4, line: "ready\u{1b}[0m\n".into() };
         assert_eq!(line(pattern), "web: printed \"ready\\u{1b}[0m\"");
-        assert_eq!(line(Met::Timeout), "web: nothing of it in time; running for 5s");
+        assert_eq!(line(Met::Nothing), "web: nothing of it yet; running for 5s");
     }
 
     #[test]

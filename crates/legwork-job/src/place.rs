@@ -200,8 +200,8 @@ pub enum Met {
         /// By which evidence.
         blocked_on: BlockedOn,
     },
-    /// Nothing of it: the time was over.
-    Timeout,
+    /// Nothing of it, when the wait was over: by its time, or by another job.
+    Nothing,
 }
 
 /// What came of a wait, for one job.

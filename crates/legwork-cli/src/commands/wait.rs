@@ -129,9 +129,9 @@ fn line(waited: &Waited, for_exit: bool) -> String {
 
 fn exit(waited: &[Waited], for_exit: bool, gather: Gather) -> Exit {
     let has = |wanted: &dyn Fn(&Met) -> bool| waited.iter().any(|waited| wanted(&waited.met));
-    let timed_out = has(&|met| *met == Met::Timeout);
+    let timed_out = has(&|met| *met == Met::Nothing);
     let too_early = has(&|met| *met == Met::Exit && !for_exit);
-    let come = has(&|met| *met != Met::Timeout && (*met != Met::Exit || for_exit));
+    let come = has(&|met| *met != Met::Nothing && (*met != Met::Exit || for_exit));
     match gather {
         Gather::Any if come => Exit::Ok,
         Gather::Any if too_early => Exit::UserError,
@@ -183,12 +183,12 @@ mod tests {
         let code = |waited: &[Waited], for_exit, gather| exit(waited, for_exit, gather).code();
         assert_eq!(code(&[of(Met::Exit)], true, Gather::All), 0);
         assert_eq!(code(&[of(Met::Exit)], false, Gather::All), 1);
-        assert_eq!(code(&[of(Met::Timeout)], true, Gather::All), 75);
-        assert_eq!(code(&[port(), of(Met::Timeout)], false, Gather::All), 75);
+        assert_eq!(code(&[of(Met::Nothing)], true, Gather::All), 75);
+        assert_eq!(code(&[port(), of(Met::Nothing)], false, Gather::All), 75);
         assert_eq!(code(&[port(), of(Met::Exit)], false, Gather::All), 1);
-        assert_eq!(code(&[port(), of(Met::Timeout)], false, Gather::Any), 0);
-        assert_eq!(code(&[of(Met::Exit), of(Met::Timeout)], false, Gather::Any), 1);
-        assert_eq!(code(&[of(Met::Timeout)], false, Gather::Any), 75);
+        assert_eq!(code(&[port(), of(Met::Nothing)], false, Gather::Any), 0);
+        assert_eq!(code(&[of(Met::Exit), of(Met::Nothing)], false, Gather::Any), 1);
+        assert_eq!(code(&[of(Met::Nothing)], false, Gather::Any), 75);
     }
 
     #[test]

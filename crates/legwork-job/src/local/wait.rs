@@ -229,7 +229,7 @@ impl Local {
                 reading.part = Part::Since(watch.since);
             }
             let report = self.read_job(*id, &reading)?;
-            waited.push(Waited { met: watch.met.unwrap_or(Met::Timeout), report });
+            waited.push(Waited { met: watch.met.unwrap_or(Met::Nothing), report });
         }
         Ok(waited)
     }

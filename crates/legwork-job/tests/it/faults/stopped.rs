@@ -97,7 +97,7 @@ fn every_operation_on_it_ends_with_a_clear_error_and_others_are_unharmed() {
     // What is on disk can be read without it.
     assert_eq!(place.bytes(id, 0, 100).unwrap().bytes, b"begun\n");
     assert!(place.read(other, &Reading::default()).unwrap().running);
-    assert_eq!(wait(other).unwrap()[0].met, legwork_job::Met::Timeout);
+    assert_eq!(wait(other).unwrap()[0].met, legwork_job::Met::Nothing);
     assert!(!place.stop(other, None).unwrap().running);
     // It does what it was asked meanwhile once it goes on: the stop was heard.
     drop(stopped);

@@ -14,7 +14,7 @@ const BRIEF: Duration = Duration::from_millis(100);
 fn for_the_end() {
     let jobs = Jobs::new();
     let id = jobs.start(&open("read a; echo bye; exit 4"));
-    assert_eq!(wait_briefly(&jobs.place, id, Condition::Exit, BRIEF), Met::Timeout);
+    assert_eq!(wait_briefly(&jobs.place, id, Condition::Exit, BRIEF), Met::Nothing);
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| wait_one(&jobs.again(), id, Condition::Exit));
         write(&jobs, id, "go\n");
@@ -30,7 +30,7 @@ fn for_new_output() {
     let jobs = Jobs::new();
     let id = jobs.start(&open("echo old; read a; echo new; sleep 300"));
     let old = jobs.printed(id, "old\n").cursor.unwrap();
-    assert_eq!(wait_briefly(&jobs.place, id, Condition::Output, BRIEF), Met::Timeout);
+    assert_eq!(wait_briefly(&jobs.place, id, Condition::Output, BRIEF), Met::Nothing);
     let from_the_start = Waiting { since: Some(0), ..waiting(&[id], &[Condition::Output]) };
     let waited = jobs.place.wait(&from_the_start).unwrap().remove(0);
     assert_eq!((waited.met, waited.report.output.as_deref()), (Met::Output, Some("old\n")));
@@ -53,7 +53,7 @@ fn for_a_pattern_that_was_printed_is_printed_later_or_is_a_prompt() {
     assert_eq!(met, Met::Pattern { cursor: 5, line: "listening on 80".into() });
     let again = wait_one(&jobs.place, id, pattern(r"on \d+")).met;
     assert_eq!(again, met, "it has been printed already");
-    assert_eq!(wait_briefly(&jobs.place, id, pattern("name"), BRIEF), Met::Timeout);
+    assert_eq!(wait_briefly(&jobs.place, id, pattern("name"), BRIEF), Met::Nothing);
 
     std::thread::scope(|scope| {
         let waiter = scope.spawn(|| wait_one(&jobs.again(), id, pattern(r"\? $")));
@@ -91,7 +91,7 @@ fn for_a_port() {
     assert!(std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
     assert_eq!(wait_one(&jobs.place, id, Condition::Port(Some(port))).met, Met::Port { port });
     let other = if port == 1 { 2 } else { port - 1 };
-    assert_eq!(wait_briefly(&jobs.place, id, Condition::Port(Some(other)), BRIEF), Met::Timeout);
+    assert_eq!(wait_briefly(&jobs.place, id, Condition::Port(Some(other)), BRIEF), Met::Nothing);
     assert_eq!(jobs.read(id).listening[0].port, port);
 }
 
@@ -105,7 +105,7 @@ fn for_silence() {
     jobs.printed(never, "word");
     let limit = Duration::from_millis(500);
     let long = Condition::Quiet(Duration::from_secs(30));
-    assert_eq!(wait_briefly(&jobs.place, never, long, limit), Met::Timeout);
+    assert_eq!(wait_briefly(&jobs.place, never, long, limit), Met::Nothing);
     let over = jobs.shell("exit 3");
     assert_eq!(wait_one(&jobs.place, over, Condition::Quiet(crate::support::LONG)).met, Met::Exit);
 }
@@ -120,7 +120,7 @@ fn for_a_question() {
     assert!(blocked_on.pid > 0 && !blocked_on.command.is_empty());
     write(&jobs, id, "answer\n");
     jobs.printed(id, "answer");
-    assert_eq!(wait_briefly(&jobs.place, id, Condition::Input, 4 * BRIEF), Met::Timeout);
+    assert_eq!(wait_briefly(&jobs.place, id, Condition::Input, 4 * BRIEF), Met::Nothing);
 }
 
 #[test]
@@ -148,7 +148,7 @@ fn for_any_or_all_of_many() {
     let waited = jobs.place.wait(&any).unwrap();
     assert_eq!(waited.len(), 8);
     for (n, one) in waited.iter().enumerate() {
-        assert_eq!(one.met, if n == 5 { Met::Exit } else { Met::Timeout }, "{n}");
+        assert_eq!(one.met, if n == 5 { Met::Exit } else { Met::Nothing }, "{n}");
         assert_eq!(one.report.running, n != 5);
     }
     let all = Waiting { limit: Some(BRIEF), ..waiting(&ids, &[Condition::Exit]) };
@@ -211,7 +211,7 @@ fn nobody_polls_for_what_can_be_told() {
     let limit = Duration::from_millis(400);
     let conditions = [Condition::Output, Condition::Pattern("x".into()), Condition::Exit];
     let waiting = Waiting { limit: Some(limit), ..waiting(&[id], &conditions) };
-    assert_eq!(jobs.place.wait(&waiting).unwrap()[0].met, Met::Timeout);
+    assert_eq!(jobs.place.wait(&waiting).unwrap()[0].met, Met::Nothing);
     let woken = naps(pid) - before;
     assert!(woken < 20, "the supervisor woke {woken} times");
 }

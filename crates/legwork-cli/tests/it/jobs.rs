@@ -79,7 +79,7 @@ fn waiting_tells_what_came() {
     assert_eq!(seen.stdout, "greeter: waits for input\n");
     let seen = house.person(["wait", "greeter", "--timeout", "20ms"]);
     assert_eq!(seen.code, Some(75), "{seen:?}");
-    assert!(seen.stdout.starts_with("greeter: nothing of it in time"), "{seen:?}");
+    assert!(seen.stdout.starts_with("greeter: nothing of it yet"), "{seen:?}");
     house.person(["input", "greeter", "go", "--enter"]);
     let seen = house.person(["wait", "greeter", "--for", "pattern=never"]);
     assert_eq!(seen.code, Some(1), "{seen:?}");

@@ -66,8 +66,7 @@ impl Local {
             .and_then(|line| line.map(|mut line| line.ask(&Ask::Facts { look })).transpose());
         match asked {
             Ok(Some(Some(Answer::Facts(facts)))) => Ok(Some(facts)),
-            // What is on disk can be read without it.
-            Ok(_) | Err(JobError::Unreachable { .. }) => Ok(None),
+            Ok(_) => Ok(None),
             Err(error) => Err(error),
         }
     }
@@ -75,8 +74,16 @@ impl Local {
     pub(super) fn read_job(&self, id: JobId, reading: &Reading) -> Result<Report, JobError> {
         let mut observed = self.observe(id)?;
         let mut live = None;
+        let mut silent = None;
         if observed.attended {
-            live = self.facts(id, reading.look)?;
+            live = match self.facts(id, reading.look) {
+                // What is on disk can be read without it.
+                Err(error @ JobError::Unreachable { .. }) => {
+                    silent = Some(error.to_string());
+                    None
+                }
+                other => other?,
+            };
             if is_news(&observed, live.as_ref()) {
                 observed = self.observe(id)?;
             }
@@ -88,13 +95,10 @@ impl Local {
         report.output = Some(view.text);
         report.cursor = Some(view.next);
         report.truncated = view.truncated;
-        if reading.grep.is_some() && facts.dropped() > 0 {
-            let unsearched = format!("{} bytes were dropped and not searched", facts.dropped());
-            report.note = Some(match report.note {
-                Some(note) => format!("{note}; {unsearched}"),
-                None => unsearched,
-            });
-        }
+        let unsearched = (reading.grep.is_some() && facts.dropped() > 0)
+            .then(|| format!("{} bytes were dropped and not searched", facts.dropped()));
+        let notes: Vec<String> = report.note.into_iter().chain(silent).chain(unsearched).collect();
+        report.note = (!notes.is_empty()).then(|| notes.join("; "));
         Ok(report)
     }
 

@@ -73,7 +73,9 @@ fn every_operation_on_it_ends_with_a_clear_error_and_others_are_unharmed() {
         assert_eq!(page.total, 2);
         assert!(page.jobs.iter().all(|job| job.state == Some(State::Running)));
     }
-    assert_said(place.read(id, &Reading::default()));
+    let report = place.read(id, &Reading::default()).unwrap();
+    assert_eq!((report.running, report.output.as_deref()), (true, Some("begun\n")));
+    assert!(report.note.as_ref().unwrap().contains("SIGSTOP"), "{report:?}");
     assert_said(place.write(id, &Writing { bytes: b"x\n".to_vec(), ..Writing::default() }));
     assert_said(place.signal(id, Signal::TERM, Reach::Tree));
     assert_said(place.screen(id));
@@ -93,7 +95,7 @@ fn every_operation_on_it_ends_with_a_clear_error_and_others_are_unharmed() {
             cancel: None,
         })
     };
-    assert_said(wait(id));
+    assert_eq!(wait(id).unwrap()[0].met, legwork_job::Met::Nothing);
     // What is on disk can be read without it.
     assert_eq!(place.bytes(id, 0, 100).unwrap().bytes, b"begun\n");
     assert!(place.read(other, &Reading::default()).unwrap().running);
@@ -111,7 +113,8 @@ fn nobody_hangs_at_its_door_when_the_queue_is_full() {
     jobs.printed(id, "begun");
     let stopped = Stopped::new(supervisor(&jobs.folder(id)));
     fill_the_queue(&jobs.folder(id).join("socket"));
-    assert_said(impatient(&jobs).read(id, &Reading::default()));
+    let report = impatient(&jobs).read(id, &Reading::default()).unwrap();
+    assert!(report.note.as_ref().unwrap().contains("SIGSTOP"), "{report:?}");
     assert_said(impatient(&jobs).stop(id, None));
     drop(stopped);
     testkit::wait_until("it to answer again", || {

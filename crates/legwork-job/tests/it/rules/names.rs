@@ -47,6 +47,8 @@ fn a_name_holds_within_a_session() {
     }
     assert_eq!(jobs.place.find("web", Some("a")).unwrap(), ids[1], "one's own comes first");
     assert_eq!(jobs.place.find("web", Some("a/b")).unwrap(), ids[2]);
+    assert_eq!(jobs.place.find("web", None).unwrap(), ids[0], "also of who has no session");
+    jobs.place.stop(ids[0], None).unwrap();
     let error = jobs.place.find("web", None).unwrap_err();
     assert!(matches!(error, JobError::Ambiguous { .. }), "{error}");
 }

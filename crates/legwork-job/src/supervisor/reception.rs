@@ -24,7 +24,7 @@ const GLANCE: Duration = Duration::from_millis(100);
 const BLOCKED_LOOKS: u8 = 2;
 
 /// More visitors than that wait outside, until one goes, or has come and said nothing.
-pub(super) const VISITORS: usize = 256;
+const VISITORS: usize = 256;
 
 /// Whoever says nothing for so long, and waits for nothing, gives way to those outside.
 pub(super) const SILENCE: Duration = Duration::from_secs(1);

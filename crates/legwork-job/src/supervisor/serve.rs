@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use super::life::{self, Action, Event, Stage};
 use super::lookout::Source;
 use super::mailbox::Mailbox;
-use super::reception::{SILENCE, VISITORS};
+use super::reception::SILENCE;
 use super::scribe::Scribe;
 use super::sys::{Signals, Told};
 use super::visitor::{Visitor, Waits};
@@ -107,7 +107,9 @@ impl Supervisor {
             };
             watch(Ready::Engine, fd, flags);
         });
-        if self.has_room() {
+        // Asked once: a moment later the answer may be another, and nobody would look at the door.
+        let room = self.has_room();
+        if room {
             watch(Ready::Listener, self.listener.as_fd(), PollFlags::IN);
         }
         if let Some(fd) = self.mailbox.wants_to_write() {
@@ -123,7 +125,7 @@ impl Supervisor {
             }
             watch(Ready::Visitor(index), visitor.fd(), flags);
         }
-        let limit = self.patience().map(|limit| Timespec {
+        let limit = self.patience(room).map(|limit| Timespec {
             tv_sec: limit.as_secs() as i64,
             tv_nsec: i64::from(limit.subsec_nanos()),
         });
@@ -136,7 +138,7 @@ impl Supervisor {
     }
 
     /// How long nothing has to be done unless something happens.
-    fn patience(&self) -> Option<Duration> {
+    fn patience(&self, room: bool) -> Option<Duration> {
         let now = Instant::now();
         let scribe = self.scribe();
         let mut due: Vec<Instant> = scribe.due().into_iter().collect();
@@ -153,7 +155,7 @@ impl Supervisor {
                 Waits::Nothing | Waits::Gone | Waits::Attached => {}
             }
         }
-        if self.visitors.len() >= VISITORS && !self.has_room() {
+        if !room {
             due.extend(self.silent().map(|visitor| visitor.heard + SILENCE));
         }
         let own = due.into_iter().min().map(|due| due.saturating_duration_since(now));

@@ -54,7 +54,9 @@ fn survivors_without_a_pipe_are_listed_too(form: Form) {
     let outcome = form.capture(&shell("sleep 300 >/dev/null 2>&1 & echo hi")).unwrap();
     let [survivor] = &outcome.survivors[..] else { panic!("{:?}", outcome.survivors) };
     let _victim = Victim(survivor.pid);
-    assert_eq!(survivor.command, ["sleep", "300"]);
+    // It may not have become its program yet when it was listed.
+    let command = || std::fs::read(format!("/proc/{}/cmdline", survivor.pid)).unwrap();
+    testkit::wait_until("it to become sleep", || command() == b"sleep\0300\0");
 }
 
 fn survivors_can_be_ended(form: Form) {

@@ -56,7 +56,7 @@ fn survivors_without_a_pipe_are_listed_too(form: Form) {
     let _victim = Victim(survivor.pid);
     // It may not have become its program yet when it was listed.
     let command = || std::fs::read(format!("/proc/{}/cmdline", survivor.pid)).unwrap();
-    testkit::wait_until("it to become sleep", || command() == b"sleep\0300\0");
+    testkit::wait_until("it to become sleep", || command() == b"sleep\x00300\x00");
 }
 
 fn survivors_can_be_ended(form: Form) {

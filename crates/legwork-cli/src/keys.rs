@@ -115,12 +115,8 @@ fn control(key: &str) -> Option<u8> {
 
 fn unknown(name: &str, word: &str) -> String {
     let names = KEYS.iter().map(|(known, _)| *known).chain(["enter", "ctrl-c", "alt-x"]);
-    let near = names
-        .map(|known| (strsim::osa_distance(word, known), known))
-        .filter(|(distance, known)| *distance <= (known.len() / 3).max(1))
-        .min();
-    match near {
-        Some((_, near)) => format!("unknown key {name:?}; did you mean {near:?}?"),
+    match legwork::nearest(word, names, 1).first() {
+        Some(near) => format!("unknown key {name:?}; did you mean {near:?}?"),
         None => format!(
             "unknown key {name:?}; use enter, tab, escape, up, f1, ctrl-c, alt-x or one character"
         ),
